@@ -1,0 +1,1 @@
+"""Say what a trial or a cell means: outcomes, signatures, statistics. Pure."""

@@ -1,0 +1,1 @@
+"""Keep and find what was measured: append-only records, queries."""

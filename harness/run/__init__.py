@@ -1,0 +1,1 @@
+"""Run cells in containers: engine, devices, homes, limits, trials, schedule."""

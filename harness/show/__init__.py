@@ -1,0 +1,1 @@
+"""Present results: one shared table, one module per format."""
