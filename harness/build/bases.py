@@ -1,0 +1,151 @@
+"""Provide the base that an image starts from: from a registry when one answers, else from the distribution itself.
+
+A base is made once for each suite and shared by every image of it. What was chosen is recorded, so that later runs need
+no network to know what their Dockerfiles say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from harness.build.builder import Builder
+from harness.build.dockerfiles import REPOSITORY, Base
+from harness.build.state import read_state, write_state
+from harness.errors import InfraError
+from harness.plan.models import DistroSource
+
+# A registry that is not there is usually refused at once; behind a silent firewall it would hold a run up for minutes.
+REGISTRY_PATIENCE = 30.0
+
+
+class Chosen(BaseModel):
+    """The recorded choice for one base."""
+
+    reference: str
+    how: str
+
+
+def bootstrap_command(source: DistroSource) -> list[str]:
+    """Return the mmdebstrap command of a base, without its output; see mmdebstrap(1).
+
+    mmdebstrap knows the mirrors of Debian and Ubuntu by itself.
+    """
+    command = ["mmdebstrap", "--variant=minbase", "--format=tar", f"--components={','.join(source.components)}"]
+    if source.keyring:
+        command.append(f"--keyring={source.keyring}")
+    if not source.check_valid_until:
+        command.append('--aptopt=Acquire::Check-Valid-Until "false"')
+    command += ["--include=ca-certificates", source.suite, "-"]
+    return [*command, source.mirror] if source.mirror else command
+
+
+def bootstrapped_name(source: DistroSource) -> str:
+    """Name a bootstrapped base after its command: another mirror or option makes another base."""
+    digest = hashlib.sha256(shlex.join(bootstrap_command(source)).encode()).hexdigest()
+    return f"{REPOSITORY}/base:{source.distribution}-{source.suite}-{digest[:12]}"
+
+
+def _record(state: Path, source: DistroSource) -> Path:
+    return state / "bases" / f"{bootstrapped_name(source).split(':')[1]}-{source.base}.json"
+
+
+def recorded(state: Path, source: DistroSource) -> Base | None:
+    """Return the base that was chosen for ``source`` before, or None; no engine is asked."""
+    chosen = read_state(_record(state, source), Chosen)
+    return Base(reference=chosen.reference, how=chosen.how) if chosen else None
+
+
+class Bases:
+    """Provide bases on one engine; safe to use from several threads, each base is made once."""
+
+    def __init__(self, engine: Builder, state: Path, need_tool: Callable[[str, str], None]) -> None:
+        self._engine = engine
+        self._state = state
+        self._scratch = state / "tmp"
+        self._need_tool = need_tool
+        self._locks: dict[str, threading.Lock] = {}
+        self._guard = threading.Lock()
+
+    def provide(self, source: DistroSource, progress: Callable[[str], None]) -> Base:
+        """Return the base of ``source``, making it when it is not there.
+
+        Raises InfraError when neither a registry nor the distribution gives it.
+        """
+        name = bootstrapped_name(source)
+        with self._guard:
+            lock = self._locks.setdefault(name, threading.Lock())
+        with lock:
+            return self._provide(source, name, progress)
+
+    def _provide(self, source: DistroSource, name: str, progress: Callable[[str], None]) -> Base:
+        record = _record(self._state, source)
+        chosen = read_state(record, Chosen)
+        if chosen is None or self._engine.image_id(chosen.reference) is None:
+            chosen = self._choose(source, name, progress)
+            write_state(record, chosen)
+        return Base(reference=chosen.reference, how=chosen.how)
+
+    def _choose(self, source: DistroSource, name: str, progress: Callable[[str], None]) -> Chosen:
+        how = f"{name.split('/', 1)[1]}, made here by: {shlex.join(bootstrap_command(source))} | docker import - {name}"
+        made_before = self._engine.image_id(name) is not None
+        if source.base != "registry" and made_before:
+            return Chosen(reference=name, how=how)
+        if source.base != "bootstrap":
+            try:
+                return self._pull(source, progress)
+            except InfraError as error:
+                if source.base == "registry":
+                    raise
+                progress(f"no registry gives the base ({error}); making it with mmdebstrap")
+        self._bootstrap(source, name, progress)
+        return Chosen(reference=name, how=how)
+
+    def _pull(self, source: DistroSource, progress: Callable[[str], None]) -> Chosen:
+        tag = f"{source.suite}-slim" if source.distribution == "debian" else source.suite
+        progress(f"pulling {source.distribution}:{tag}")
+        pool = ThreadPoolExecutor(1)
+        try:
+            reference = pool.submit(self._engine.pull, source.distribution, tag).result(REGISTRY_PATIENCE)
+        except Late:
+            raise InfraError(f"no answer from the registry within {REGISTRY_PATIENCE:g} s") from None
+        finally:
+            pool.shutdown(wait=False)
+        return Chosen(reference=reference, how=f"{source.distribution}:{tag} from the registry")
+
+    def _bootstrap(self, source: DistroSource, name: str, progress: Callable[[str], None]) -> None:
+        self._need_tool("mmdebstrap", "mmdebstrap")
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        progress(f"making {name} with mmdebstrap")
+        with tempfile.TemporaryDirectory(dir=self._scratch, prefix=f"{os.getpid()}-") as folder:
+            archive = Path(folder) / "root.tar"
+            with archive.open("wb") as output:
+                made = subprocess.run(  # the words are held to patterns by the model
+                    bootstrap_command(source), stdout=output, stderr=subprocess.PIPE, check=False
+                )
+            if made.returncode:
+                raise InfraError(_explain(source, made.stderr.decode(errors="replace")))
+            self._engine.import_root(archive, name)
+
+
+def _explain(source: DistroSource, log: str) -> str:
+    errors = [line for line in log.splitlines() if line.startswith(("E:", "Err:", "W:")) or "rror" in line]
+    hint = ""
+    if "Check-Valid-Until" in log or "expired" in log or "not valid anymore" in log:
+        hint = " The suite's lists are past their date: `check_valid_until: false` accepts them."
+    elif "NO_PUBKEY" in log or "keyring" in log:
+        hint = f" The keyring of {source.distribution} is missing: install {source.distribution}-archive-keyring."
+    elif "resolve" in log or "connect" in log:
+        hint = " Is there a network, or a mirror that `mirror:` could name?"
+    shown = "; ".join(errors[-3:]) or log.strip()[-300:]
+    return f"mmdebstrap could not make the base {source.distribution} {source.suite}: {shown}.{hint}"

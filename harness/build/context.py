@@ -1,0 +1,71 @@
+"""Write what an engine builds from: a Dockerfile and the files beside it, and the hash that names both."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+HOST = "host/"  # files of the building host: needed to build here, no part of what the image is
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """One file of a build context."""
+
+    content: bytes
+    executable: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """A Dockerfile with its files; ``tag`` is the repository part of the image's name, the hash follows it."""
+
+    name: str
+    dockerfile: str
+    files: Mapping[str, File]
+
+    @property
+    def spec_hash(self) -> str:
+        """Hash everything that decides the image: the Dockerfile and the files, without those of the host."""
+        digest = hashlib.sha256(self.dockerfile.encode())
+        for path, file in sorted(self.files.items()):
+            if not path.startswith(HOST):
+                digest.update(f"\0{path}\0{file.executable}\0{len(file.content)}\0".encode())
+                digest.update(file.content)
+        return digest.hexdigest()
+
+    @property
+    def tag(self) -> str:
+        """Return the image's name with a tag that changes whenever its spec does."""
+        return f"{self.name}:{self.spec_hash[:12]}"
+
+    def write(self, folder: Path) -> None:
+        """Write the context to ``folder`` in place of what was there; a reader sees the old one or the new one."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        fresh.chmod(0o755)
+        (fresh / "Dockerfile").write_text(self.dockerfile)
+        for name, file in self.files.items():
+            path = fresh / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.content)
+            path.chmod(0o755 if file.executable else 0o644)
+        if folder.exists():
+            shutil.rmtree(folder)
+        fresh.rename(folder)
+
+
+def read_tree(root: Path, prefix: str) -> dict[str, File]:
+    """Read every file below ``root`` under ``prefix``; hidden files and caches of tools are left out."""
+    return {
+        f"{prefix}{path.relative_to(root).as_posix()}": File(
+            content=path.read_bytes(), executable=os.access(path, os.X_OK)
+        )
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and not any(part[0] == "." or part == "__pycache__" for part in path.relative_to(root).parts)
+    }

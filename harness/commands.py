@@ -1,0 +1,260 @@
+"""What each command does, as one function: read the project, act, return the text to print."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from harness.errors import ConfigError, HarnessError
+from harness.plan.models import Matrix
+from harness.plan.project import Project, read
+from harness.show.progress import Progress, view
+from harness.survey import Standing, Survey, claims, survey
+
+if TYPE_CHECKING:
+    from harness.run.engine import Engine
+    from harness.workflow import Run
+
+CONSOLE = Console(stderr=True, highlight=False)
+
+
+def plan(matrix: Path, *, containing: str, with_commands: bool, as_json: bool) -> str:
+    """List cells with what is cached; with their commands when asked."""
+    project = read(matrix)
+    standings = [s for s in survey(project).standings() if containing in s.cell.name]
+    if as_json:
+        return json.dumps([_planned(project, standing, with_commands) for standing in standings], indent=1)
+    lines = [_plan_line(standing) for standing in standings]
+    if with_commands:
+        lines = [
+            f"{line}\n  {_build_line(project, standing)}\n  {_run_line(project, standing)}"
+            for line, standing in zip(lines, standings, strict=True)
+        ]
+    trials = sum(standing.missing for standing in standings)
+    cells = sum(standing.missing > 0 for standing in standings)
+    return "\n".join([*lines, f"{len(standings)} cells; {trials} trials of {cells} cells are still to run"])
+
+
+def _plan_line(standing: Standing) -> str:
+    if standing.unmet:
+        state = f"skip: {standing.unmet}"
+    elif standing.key is None:
+        state = f"to build, then {standing.cell.trials} to run"
+    elif standing.missing:
+        state = f"built, {standing.missing} to run"
+    else:
+        state = f"cached: {standing.result().verdict.text}"
+    return f"{standing.cell.name}: {state}"
+
+
+def _planned(project: Project, standing: Standing, with_commands: bool) -> dict[str, Any]:
+    planned = {
+        **standing.cell.coordinates(),
+        "device": standing.device.label,
+        "key": standing.key,
+        "trials": standing.cell.trials,
+        "missing": standing.missing,
+        "skip": standing.unmet,
+        "rocm": standing.rocm or None,
+    }
+    if with_commands:
+        planned |= {"build": _build_line(project, standing), "run": _run_line(project, standing)}
+    return planned
+
+
+def _build_line(project: Project, standing: Standing) -> str:
+    import shlex
+
+    from harness.build.known import cell_image_name
+
+    if standing.built is None:
+        return "# not built yet: `harness run` writes its Dockerfile"
+    folder = project.state / "images" / cell_image_name(standing.cell.image, standing.cell.repro)
+    return shlex.join(["docker", "build", "--network", "host", "-t", standing.built.tag, str(folder)])
+
+
+def _run_line(project: Project, standing: Standing) -> str:
+    from harness.run import launch
+    from harness.run.container import docker_run
+
+    image = standing.built.tag if standing.built else "IMAGE"
+    spec = launch.plain(standing.cell, image=image, device=standing.device, limits=project.matrix.limits)
+    return docker_run(spec)
+
+
+@contextmanager
+def _engine(project: Project, override: str | None, say: Callable[[str], None]) -> Iterator[Engine]:
+    from harness.run import daemon
+    from harness.run.engine import Engine, ask
+
+    engine = Engine(daemon.locate(override, ask=ask, state=project.state, say=say), connections=4 * project.jobs + 8)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def images(matrix: Path, override: str | None, *, as_json: bool) -> str:
+    """Build every ROCm image and show what was found inside."""
+    from harness.show.images import listed
+
+    project = read(matrix)
+    here = survey(project)
+    with _progress() as progress, _engine(project, override, progress.say) as engine:
+        workflow = _workflow(here, engine, progress)
+        built = workflow.build_images({image.name: image for image in project.matrix.images})
+    if workflow.failures:
+        print(listed(project.matrix.images, built, as_json=as_json))
+        raise worst(list(workflow.failures.values()))
+    return listed(project.matrix.images, built, as_json=as_json)
+
+
+def run(matrix: Path, override: str | None, *, containing: str, fresh: bool, fail: bool) -> tuple[int, str]:
+    """Complete the matrix and return the exit status with the table.
+
+    Raises ConfigError or InfraError when nothing could be run at all.
+    """
+    project = read(matrix)
+    here = survey(project)
+    chosen = [standing for standing in here.standings() if containing in standing.cell.name]
+    if not chosen:
+        raise ConfigError(f"--cell {containing}: no cell has this in its name; `harness plan` lists the names")
+    if fresh:
+        chosen = [replace(standing, fresh=True) for standing in chosen]
+    errors: list[HarnessError] = []
+    if any(standing.missing for standing in chosen):
+        with _terminable(), _progress() as progress, _engine(project, override, progress.say) as engine:
+            workflow = _workflow(here, engine, progress)
+            workflow.complete([standing for standing in chosen if standing.missing])
+        errors = list(workflow.failures.values())
+        here = survey(project)
+    _print_errors(errors)
+    results = here.results()
+    failed = any(item.verdict.word in {"fail", "flaky"} and not item.control for item in results)
+    status = worst(errors).exit_status if errors else 1 if fail and failed else 0
+    return status, _table(project, "terminal", only_differing=False)
+
+
+def worst(errors: Sequence[HarnessError]) -> HarnessError:
+    """Return the error whose exit status a command should end with: what the user can mend comes first."""
+    return min(errors, key=lambda error: error.exit_status)
+
+
+def _print_errors(errors: Iterable[HarnessError]) -> None:
+    for error in errors:
+        CONSOLE.print(f"error: {error}", markup=False, soft_wrap=True)
+
+
+def table(matrix: Path, form: str, *, only_differing: bool, records: Sequence[Path]) -> str:
+    """Return the table in the format asked for."""
+    if records:
+        return _foreign(records, form, only_differing=only_differing)
+    return _table(read(matrix), form, only_differing=only_differing)
+
+
+def _table(project: Project, form: str, *, only_differing: bool) -> str:
+    here = survey(project)
+    results = here.results()
+    return _written(results, form, only_differing=only_differing, notes=[*here.notes(), *claims(results, project)])
+
+
+def _foreign(records: Sequence[Path], form: str, *, only_differing: bool) -> str:
+    from harness.results import query
+    from harness.results.record import read as read_records
+
+    for path in records:
+        if not path.is_file():
+            raise ConfigError(f"--records {path}: there is no such file")
+    return _written(query.from_records(read_records(records)), form, only_differing=only_differing, notes=[])
+
+
+def _written(results: Sequence[Any], form: str, *, only_differing: bool, notes: Sequence[str]) -> str:
+    from harness.show import formats
+    from harness.show.tables import lay_out
+
+    laid_out = lay_out(results, only_differing=only_differing, notes=notes)
+    match form:
+        case "json":
+            return formats.as_json(results)
+        case "github":
+            return formats.github(laid_out)
+        case "csv":
+            return formats.comma_separated(laid_out)
+        case _:
+            return formats.terminal(laid_out, width=shutil.get_terminal_size((200, 50)).columns)
+
+
+def clean(matrix: Path, *, engine: bool, images: bool, records: bool) -> None:
+    """Remove leftovers of ended runs; images, records, and the engine that we started only where asked."""
+    from harness import leftovers
+    from harness.run import daemon
+    from harness.run.engine import Engine, present
+
+    project = read(matrix)
+    leftovers.remove_scratch(project)
+    if (there := present(_say)) is None:
+        _say("no container engine answers; containers and images of ours, if any, stay until one does")
+    else:
+        with closing(Engine(there)) as client:
+            _say(f"removed {leftovers.remove_containers(project, client)} containers of ended runs")
+            if images:
+                _say(f"removed {leftovers.remove_images(project, client)} images")
+    if records:
+        shutil.rmtree(leftovers.runs_folder(project), ignore_errors=True)
+        _say("removed the records of all runs")
+    if engine and not daemon.stop(project.state, _say):
+        _say("no container engine was started here; nothing to stop")
+
+
+def schema() -> str:
+    """Return the JSON Schema of the matrix."""
+    return json.dumps(Matrix.model_json_schema(), indent=1)
+
+
+def new(matrix: Path, name: str) -> str:
+    """Scaffold a reproducer and say what to do next."""
+    from harness.plan.scaffold import scaffold
+
+    folder = scaffold(matrix.resolve().parent, name)
+    return f"{folder}: edit repro.yaml and main.hip there, then run: harness run --cell {name}"
+
+
+def _say(text: str) -> None:
+    CONSOLE.print(text, markup=False, soft_wrap=True)
+
+
+def _progress() -> Progress:
+    return view(CONSOLE)
+
+
+def _workflow(here: Survey, engine: Engine, progress: Progress) -> Run:
+    from harness.run.install import need_tool
+    from harness.workflow import Run
+
+    def need(name: str, package: str) -> None:
+        need_tool(name, package, say=progress.say)
+
+    return Run(here, engine, progress, need)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end a run as Ctrl-C does: containers gone, records whole."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,152 @@
+"""Say what one trial gave. Pure: a trial in, an outcome with its signature and reason out.
+
+``pass``, ``fail``, ``crash``, ``timeout`` and ``oom`` are information about ROCm. ``skip``, ``build-error`` and
+``infra`` are none: nothing may ever count them as good or bad.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from harness.judge import signatures
+from harness.run.trials import Trial
+
+SKIP, BROKEN, NO_COMMAND = 77, 99, {126, 127}
+
+
+class Outcome(str, Enum):
+    """What one trial gave; the words of tables and records."""
+
+    PASS = "pass"  # noqa: S105
+    FAIL = "fail"
+    CRASH = "crash"
+    TIMEOUT = "timeout"
+    OOM = "oom"
+    SKIP = "skip"
+    BUILD_ERROR = "build-error"
+    INFRA = "infra"
+
+    @property
+    def informative(self) -> bool:
+        """Tell whether it says anything about ROCm."""
+        return self not in {Outcome.SKIP, Outcome.BUILD_ERROR, Outcome.INFRA}
+
+    @property
+    def bad(self) -> bool:
+        """Tell whether it is evidence of a failure."""
+        return self.informative and self is not Outcome.PASS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A number that a repro measured, with its unit."""
+
+    name: str
+    value: float
+    unit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """An outcome, the name of the failure, why it is no information, and what the repro reported by itself."""
+
+    outcome: Outcome
+    signature: str | None = None
+    reason: str | None = None
+    observations: Mapping[str, Any] = field(default_factory=dict)
+    metrics: tuple[Metric, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Events:
+    """What a repro wrote to ``$REPRO_EVENTS``; lines that are none of ours are passed over."""
+
+    signature: str | None = None
+    observations: Mapping[str, Any] = field(default_factory=dict)
+    metrics: tuple[Metric, ...] = ()
+
+
+def read_events(text: str) -> Events:
+    """Read JSON Lines: ``observe``, ``metric`` and ``signature`` objects; later observations replace earlier ones."""
+    observations: dict[str, Any] = {}
+    metrics: list[Metric] = []
+    signature: str | None = None
+    for line in text.splitlines():
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(event, dict):
+            continue
+        if isinstance(seen := event.get("observe"), dict):
+            observations.update(seen)
+        if isinstance(named := event.get("signature"), str):
+            signature = signatures.normalise(named)
+        if (metric := _metric(event.get("metric"))) is not None:
+            metrics.append(metric)
+    return Events(signature=signature or None, observations=observations, metrics=tuple(metrics))
+
+
+def _metric(value: object) -> Metric | None:
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+        return None
+    number = value.get("value")
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    return Metric(name=value["name"], value=float(number), unit=str(value.get("unit", "")))
+
+
+def judge(trial: Trial, *, build_is_experiment: bool) -> Judgement:
+    """Judge one trial."""
+    if trial.vanished:
+        return Judgement(outcome=Outcome.INFRA, reason=trial.trouble or "the trial was not recorded")
+    events = read_events(trial.events)
+    outcome, signature, reason = _verdict(trial, events, build_is_experiment=build_is_experiment)
+    return Judgement(
+        outcome=outcome,
+        signature=signature,
+        reason=reason,
+        observations=events.observations,
+        metrics=events.metrics,
+    )
+
+
+def _verdict(trial: Trial, events: Events, *, build_is_experiment: bool) -> tuple[Outcome, str | None, str | None]:
+    text = trial.stderr.text + "\n" + trial.stdout.text
+    status = trial.status
+    if status == 0:
+        return Outcome.PASS, None, None
+    if trouble := signatures.find(signatures.INFRA, text):
+        return Outcome.INFRA, None, trouble
+    if trial.build and not build_is_experiment:
+        named = signatures.find(signatures.BUILD, text) or f"exit status {trial.build}"
+        return Outcome.BUILD_ERROR, named, f"the repro does not build here: {named}"
+    if status == SKIP:
+        return Outcome.SKIP, None, _last_line(text) or "the repro skipped itself"
+    if status == BROKEN:
+        return Outcome.INFRA, None, _last_line(text) or "the repro found its environment broken"
+    if trial.timed_out:
+        return Outcome.TIMEOUT, events.signature or f"no end within {trial.limit:g} s", None
+    if trial.oom:
+        return Outcome.OOM, events.signature or "out of memory", None
+    if build_is_experiment:
+        return Outcome.FAIL, signatures.find(signatures.BUILD, text) or f"exit status {status}", None
+    if status > 128:
+        return Outcome.CRASH, _named(events, text) or signatures.signal_name(status - 128), None
+    name = _named(events, text)
+    if name is None and status in NO_COMMAND:
+        return Outcome.INFRA, None, _last_line(text) or f"the command cannot be run (exit status {status})"
+    return Outcome.FAIL, name or f"exit status {status}", None
+
+
+def _named(events: Events, text: str) -> str | None:
+    return events.signature or signatures.find(signatures.RUN, text)
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return signatures.normalise(lines[-1]) if lines else ""

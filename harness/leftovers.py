@@ -1,0 +1,81 @@
+"""Find and remove what ended runs of a project left behind, and nothing that is somebody else's."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from harness.plan.project import Project
+from harness.run.engine import LABEL_PROJECT, LABEL_RUN, Engine
+
+
+def project_id(project: Project) -> str:
+    """Name a project on its host: what carries another name belongs to another checkout and is never touched."""
+    return hashlib.sha256(f"{socket.gethostname()}\0{project.root}".encode()).hexdigest()[:12]
+
+
+def runs_folder(project: Project) -> Path:
+    """Return the folder of record files and of the locks that live runs hold."""
+    return project.state / "runs"
+
+
+@contextlib.contextmanager
+def owned(project: Project, run: str) -> Iterator[None]:
+    """Hold the lock of a run: whoever can take it later knows that the run is over, however it ended."""
+    lock = FileLock(_lock_file(project, run))
+    with lock:
+        yield
+    Path(lock.lock_file).unlink(missing_ok=True)
+
+
+def _lock_file(project: Project, run: str) -> Path:
+    return runs_folder(project) / f"{run}.lock"
+
+
+def is_over(project: Project, run: str) -> bool:
+    """Tell whether a run of this project has ended: its lock is free, or gone."""
+    path = _lock_file(project, run)
+    if not path.exists():
+        return True
+    try:
+        with FileLock(path, timeout=0):
+            pass
+    except Timeout:
+        return False
+    path.unlink(missing_ok=True)
+    return True
+
+
+def remove_containers(project: Project, engine: Engine) -> int:
+    """Remove the containers of this project's ended runs; return how many there were."""
+    removed = 0
+    for container in engine.containers(f"{LABEL_PROJECT}={project_id(project)}"):
+        if is_over(project, container.get("Labels", {}).get(LABEL_RUN, "")):
+            engine.remove(container["Id"])
+            removed += 1
+    return removed
+
+
+def remove_scratch(project: Project) -> None:
+    """Remove scratch folders whose process, which their names begin with, is gone."""
+    for folder in (project.state / "tmp").glob("*-*"):
+        if not Path("/proc", folder.name.partition("-")[0]).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_images(project: Project, engine: Engine) -> int:
+    """Remove the images that this project built, and what is known of them; return how many there were."""
+    found = engine.images(f"{LABEL_PROJECT}={project_id(project)}")
+    # Images of cells stand on the layers of their ROCm image: the youngest go first.
+    for image in sorted(found, key=lambda image: -int(image["Created"])):
+        for tag in image.get("RepoTags") or [image["Id"]]:
+            engine.remove_image(tag)
+    for folder in ("built", "images"):
+        shutil.rmtree(project.state / folder, ignore_errors=True)
+    return len(found)

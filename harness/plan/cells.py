@@ -1,0 +1,174 @@
+"""Expand a matrix into its cells, in the order of the file, and give each the key that names its results."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.errors import ConfigError
+from harness.plan.commands import fill
+from harness.plan.models import Device, Environment, Home, Image, Matrix, Model, Rule, Selection
+from harness.plan.repros import Case, ReproFolder
+
+AXES = ("image", "device", "home", "environment")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One image, device, home, environment and case of a repro."""
+
+    image: Image
+    device: Device
+    home: Home
+    environment: Environment
+    repro: ReproFolder
+    case: Case
+    trials: int
+    timeout: float
+
+    @property
+    def name(self) -> str:
+        """Return the cell's coordinates as one line that a person can read and a ``--cell`` pattern can match."""
+        parts = [self.repro.name, self.case.label, self.image.name, self.device.name, self.home.name]
+        if self.environment.name != "default":
+            parts.append(self.environment.name)
+        return " / ".join(part for part in parts if part)
+
+    def coordinates(self) -> dict[str, Any]:
+        """Return the axis values and the case, as records and ``--json`` output carry them."""
+        return {
+            "repro": self.repro.name,
+            "case": dict(self.case.params),
+            "control": self.case.control,
+            "image": self.image.name,
+            "device": self.device.name,
+            "home": self.home.name,
+            "environment": self.environment.name,
+        }
+
+    def command(self, shared: str) -> tuple[str, ...]:
+        """Return the words of one trial's command; empty when the build is the experiment."""
+        return fill(self.repro.spec.run or (), {**dict(self.case.params), "common": shared})
+
+    def variables(self) -> dict[str, str]:
+        """Return the repro's own variables with the environment's over them."""
+        return {**self.repro.spec.environment, **self.environment.variables}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """What decides a cell's result beside the plan: the built image and the device as it was found."""
+
+    image_id: str
+    device: Mapping[str, Any] = field(default_factory=dict)
+
+
+def key(cell: Cell, identity: Identity) -> str:
+    """Hash everything that decides the result of a cell; results are looked up by it.
+
+    The image id stands for the ROCm user space, the repro's files and its builds. The number of trials is left out:
+    more trials of the same cell are more of the same evidence.
+    """
+    decides = {
+        "image": identity.image_id,
+        "device": [_plain(cell.device), dict(identity.device)],
+        "home": _plain(cell.home),
+        "variables": cell.variables(),
+        "repro": cell.repro.name,
+        "case": dict(cell.case.params),
+        "command": cell.command("common"),
+        "regressed_when": cell.repro.spec.regressed_when,
+        "timeout": cell.timeout,
+    }
+    return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _plain(model: Model) -> dict[str, Any]:
+    return model.model_dump(mode="json")
+
+
+def expand(matrix: Matrix, repros: Sequence[ReproFolder]) -> list[Cell]:
+    """List the cells of ``matrix``: repros and their cases slowest, images fastest, axes in the order of the file.
+
+    Raises ConfigError when a rule names a value that no axis has, or when the rules leave no cell at all.
+    """
+    _check_rules(matrix, repros)
+    cells = [
+        Cell(image=image, device=device, home=home, environment=environment, repro=repro, case=case,
+             trials=repro.spec.trials, timeout=repro.spec.timeout)
+        for repro in repros
+        for case in repro.cases()
+        for device, home, environment, image in itertools.product(
+            matrix.devices, matrix.homes, matrix.environments, matrix.images)
+    ]  # fmt: skip
+    kept = [cell for cell in cells if _kept(cell, matrix)]
+    if not kept:
+        raise ConfigError("the matrix has no cell: its include and exclude rules leave none of its combinations")
+    return kept
+
+
+def _kept(cell: Cell, matrix: Matrix) -> bool:
+    included = not matrix.include or any(matches(rule, cell) for rule in matrix.include)
+    return included and not any(matches(rule, cell) for rule in matrix.exclude)
+
+
+def matches(rule: Rule, cell: Cell) -> bool:
+    """Tell whether every key of ``rule`` allows the cell's value."""
+    case = dict(cell.case.params)
+    here = cell.coordinates()
+    return all(not getattr(rule, axis) or here[axis] in getattr(rule, axis) for axis in (*AXES, "repro")) and all(
+        name in case and case[name] in allowed for name, allowed in rule.params.items()
+    )
+
+
+def _check_rules(matrix: Matrix, repros: Sequence[ReproFolder]) -> None:
+    known: dict[str, Iterable[object]] = {
+        "image": [image.name for image in matrix.images],
+        "device": [device.name for device in matrix.devices],
+        "home": [home.name for home in matrix.homes],
+        "environment": [environment.name for environment in matrix.environments],
+        "repro": [repro.name for repro in repros],
+    }
+    params = {name for repro in repros for name in repro.spec.params}
+    for kind, rules in (("include", matrix.include), ("exclude", matrix.exclude)):
+        for number, rule in enumerate(rules):
+            for axis, names in known.items():
+                for value in getattr(rule, axis):
+                    require(value, list(names), f"{kind}[{number}].{axis}")
+            for name in rule.params:
+                require(name, sorted(params), f"{kind}[{number}].params")
+
+
+def require(value: object, known: Sequence[object], where: str) -> None:
+    """Raise ConfigError, with the nearest known name, unless ``value`` is one of ``known``."""
+    if value in known:
+        return
+    near = difflib.get_close_matches(str(value), [str(name) for name in known], n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(map(str, known)) or 'none'}"
+    raise ConfigError(f"{where}: {value!r} is not there; {hint}")
+
+
+def apply(selection: Selection, repro: ReproFolder) -> ReproFolder:
+    """Return ``repro`` with the matrix's own parameters, trials and timeout for it.
+
+    Raises ConfigError for a parameter that the repro does not have.
+    """
+    for name in selection.params:
+        require(name, list(repro.spec.params), f"repros: {selection.name}: params")
+    changes = {
+        "params": {**repro.spec.params, **selection.params},
+        "trials": selection.trials or repro.spec.trials,
+        "timeout": selection.timeout or repro.spec.timeout,
+    }
+    # Controls that name a value which this matrix left out have no case any more; the others stay.
+    changes["controls"] = tuple(
+        control
+        for control in repro.spec.controls
+        if all(value in changes["params"][name] for name, value in control.items())  # type: ignore[index]
+    )
+    return ReproFolder(name=repro.name, path=repro.path, spec=repro.spec.model_copy(update=changes))

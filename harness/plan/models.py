@@ -1,0 +1,199 @@
+"""Describe a matrix: images, devices, homes, environments, limits, and the rules that choose among their cells.
+
+Everything that later reaches a Dockerfile or a container by name is held to a narrow pattern here, so that no value a
+user writes can be more than a value there.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, field_validator, model_validator
+
+# Docker allows [a-zA-Z0-9_.-] in a tag and lower case in a repository; file systems allow more. The narrowest wins.
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_.-]{0,62}$"
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+# https://www.debian.org/doc/debian-policy/ch-controlfields.html#source (package names), optionally "=version".
+Package = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]+(=[A-Za-z0-9.+:~-]+)?$")]
+Suite = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9./-]*$")]
+Url = Annotated[str, StringConstraints(pattern=r"^(https?|file)://[A-Za-z0-9._~:/?#@!&*+,;=%\[\]-]+$")]
+Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Size = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[kmgt]$")]
+Scalar = str | bool | int | float
+
+
+class Model(BaseModel):
+    """Refuse unknown keys and later changes, in every model of the plan."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _kind_alone(value: object) -> object:
+    """Let ``none`` stand for ``{kind: none}``: most devices and homes need no more than their kind."""
+    return {"kind": value} if isinstance(value, str) else value
+
+
+class DistroSource(Model):
+    """ROCm as a distribution packages it: a suite, extra suites that join it, and a list of packages."""
+
+    kind: Literal["distro"]
+    distribution: Literal["debian", "ubuntu"] = "debian"
+    suite: Suite = Field(description="The suite the base is made from, such as bookworm.")
+    extra_suites: tuple[Suite, ...] = Field((), description="Suites added to the package lists, such as experimental.")
+    target_release: Suite | None = Field(None, description="The suite that packages are preferably taken from.")
+    components: tuple[Suite, ...] = Field(("main",), min_length=1)
+    packages: tuple[Package, ...] = Field(("hipcc", "libamdhip64-dev"), min_length=1)
+    mirror: Url | None = Field(None, description="Overrides the mirror that the package tools know by themselves.")
+    keyring: str | None = Field(None, pattern=r"^/[A-Za-z0-9._/+-]+$", description="Keyring file on this host.")
+    check_valid_until: bool = Field(True, description="False accepts package lists past their Valid-Until date.")
+    base: Literal["auto", "registry", "bootstrap"] = Field(
+        "auto", description="Where the base comes from: a registry when one answers, else mmdebstrap."
+    )
+
+    @model_validator(mode="after")
+    def _target_is_a_suite(self) -> DistroSource:
+        if self.target_release not in {None, self.suite, *self.extra_suites}:
+            raise ValueError(f"target_release {self.target_release!r} is neither the suite nor one of extra_suites")
+        return self
+
+
+# One member today; further kinds join here and are told apart by `kind`.
+Source = DistroSource
+
+
+class Image(Model):
+    """One ROCm user space."""
+
+    name: Name
+    source: Source
+    rocm: str | None = Field(
+        None,
+        pattern=r"^[0-9]+(\.[0-9]+){0,3}$",
+        description="The ROCm version it is said to hold; a probe that finds another is a footnote of every table.",
+    )
+
+
+class AutoDevice(Model):
+    """An AMD GPU when this host has one, else none."""
+
+    kind: Literal["auto"]
+    name: Name = "auto"
+
+
+class NoDevice(Model):
+    """No device at all: host code only."""
+
+    kind: Literal["none"]
+    name: Name = "none"
+
+
+class GpuDevice(Model):
+    """The AMD GPUs of this host, passed through."""
+
+    kind: Literal["gpu"]
+    name: Name = "gpu"
+
+
+Device = Annotated[
+    Annotated[AutoDevice | NoDevice | GpuDevice, Field(discriminator="kind")], BeforeValidator(_kind_alone)
+]
+
+
+class LocalHome(Model):
+    """A fresh directory on the engine's local disk."""
+
+    kind: Literal["local"]
+    name: Name = "local"
+
+
+class TmpfsHome(Model):
+    """A fresh directory in memory."""
+
+    kind: Literal["tmpfs"]
+    name: Name = "tmpfs"
+    size: Size = "256m"
+
+
+Home = Annotated[Annotated[LocalHome | TmpfsHome, Field(discriminator="kind")], BeforeValidator(_kind_alone)]
+
+
+class Environment(Model):
+    """A named set of variables."""
+
+    name: Name
+    variables: dict[Variable, str] = {}
+
+    @field_validator("variables")
+    @classmethod
+    def _single_line(cls, variables: dict[str, str]) -> dict[str, str]:
+        for name, value in variables.items():
+            if "\0" in value:
+                raise ValueError(f"the value of {name} holds a NUL byte, which no environment can carry")
+        return variables
+
+
+class Limits(Model):
+    """Bounds on one container; sizes are a whole number and k, m, g or t."""
+
+    memory: Size | None = Field(None, description="Default: 80 % of the engine's memory, divided by the cells at once.")
+    pids: int = Field(512, ge=32, le=1_000_000, description="Processes and threads.")
+    tmp: Size = Field("1g", description="Size of the tmpfs on /tmp.")
+    output: Size = Field("64k", description="Kept of each stream's head, and again of its tail.")
+    file: Size = Field("4g", description="Largest single file a repro may write.")
+    cpus: float | None = Field(None, gt=0, description="Processors; default: no limit.")
+
+
+class Selection(Model):
+    """Name a repro, and change its parameters or its trials for this matrix."""
+
+    name: Name
+    params: dict[str, tuple[Scalar, ...]] = {}
+    trials: int | None = Field(None, ge=1, le=1_000_000)
+    timeout: float | None = Field(None, gt=0, le=86_400)
+
+
+def _name_alone(value: object) -> object:
+    return {"name": value} if isinstance(value, str) else value
+
+
+OneOrMore = Annotated[tuple[Scalar, ...], BeforeValidator(lambda v: v if isinstance(v, list | tuple) else (v,))]
+
+
+class Rule(Model):
+    """Match cells by axis values; every key given must match, and a list means any of its members."""
+
+    image: OneOrMore = ()
+    device: OneOrMore = ()
+    home: OneOrMore = ()
+    environment: OneOrMore = ()
+    repro: OneOrMore = ()
+    params: dict[str, OneOrMore] = {}
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Rule:
+        if self == Rule():
+            raise ValueError("a rule without any key would match every cell; name at least one axis")
+        return self
+
+
+class Matrix(Model):
+    """Everything one ``matrix.yaml`` says; axes keep their order in tables."""
+
+    images: tuple[Image, ...] = Field(min_length=1)
+    devices: tuple[Device, ...] = Field((AutoDevice(kind="auto"),), min_length=1)
+    homes: tuple[Home, ...] = Field((LocalHome(kind="local"),), min_length=1)
+    environments: tuple[Environment, ...] = Field((Environment(name="default"),), min_length=1)
+    repros: tuple[Annotated[Selection, BeforeValidator(_name_alone)], ...] | Literal["all"] = "all"
+    include: tuple[Rule, ...] = Field((), description="When given, only cells that match one of these rules are kept.")
+    exclude: tuple[Rule, ...] = Field((), description="Cells that match one of these rules are left out.")
+    limits: Limits = Limits()
+    jobs: int | None = Field(None, ge=1, le=256, description="Cells at once; default: twice the processors, at most 8.")
+
+    @model_validator(mode="after")
+    def _unique_names(self) -> Matrix:
+        for axis in ("images", "devices", "homes", "environments", "repros"):
+            names = [entry.name for entry in getattr(self, axis) if not isinstance(entry, str)]
+            for name in names:
+                if names.count(name) > 1:
+                    raise ValueError(f"{axis}: the name {name!r} is used {names.count(name)} times; give each its own")
+        return self

@@ -1,0 +1,51 @@
+"""Read a whole project: the matrix file, the repros it names, and the cells that follow."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.plan.cells import Cell, apply, expand, require
+from harness.plan.loading import load
+from harness.plan.models import Matrix, Selection
+from harness.plan.repros import ReproFolder, find, load_repro
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """A matrix with its repros and cells; ``root`` is the folder of the matrix file."""
+
+    root: Path
+    matrix: Matrix
+    repros: tuple[ReproFolder, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def state(self) -> Path:
+        """Return the folder that holds everything the harness writes for this project."""
+        return self.root / ".harness"
+
+    @property
+    def jobs(self) -> int:
+        """Return how many cells run at once: most of a cell's life is waiting for the engine, not computing."""
+        return self.matrix.jobs or min(8, 2 * (os.cpu_count() or 1))
+
+
+def read(matrix_file: Path) -> Project:
+    """Read the matrix and everything it names.
+
+    Raises ConfigError, with file and place, for the first file that is not as it should be; nothing has run then.
+    """
+    matrix = load(matrix_file, Matrix)
+    root = matrix_file.resolve().parent
+    folders = find(root)
+    chosen = [Selection(name=name) for name in folders] if matrix.repros == "all" else matrix.repros
+    for selection in chosen:
+        require(selection.name, list(folders), f"{matrix_file}: repros")
+    repros = [
+        apply(selection, load_repro(selection.name, folders[selection.name]))
+        for selection in chosen
+        if not isinstance(selection, str)
+    ]
+    return Project(root=root, matrix=matrix, repros=tuple(repros), cells=tuple(expand(matrix, repros)))

@@ -1,0 +1,53 @@
+"""Describe a container, as a value: what the engine is asked for, and the same as a ``docker run`` line.
+
+Least privilege is not an option here but the only form there is: no network, no capabilities, no new privileges,
+a read-only root, an init process, and bounds on memory and processes.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Docker mounts a tmpfs with noexec unless told otherwise; runtime compilers load what they write there.
+TMP_OPTIONS = "rw,exec,nosuid,nodev"
+HOME = "/home/repro"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContainerSpec:
+    """Everything that one container is given; ``volumes`` are paths of fresh, anonymous volumes."""
+
+    image: str
+    entrypoint: tuple[str, ...]
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    tmpfs: Mapping[str, str] = field(default_factory=dict)
+    volumes: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    groups: tuple[int, ...] = ()
+    memory: str | None = None
+    pids: int = 512
+    cpus: float | None = None
+
+
+def docker_run(spec: ContainerSpec) -> str:
+    """Write the ``docker run`` line of ``spec``, for the entry point that is built into the image.
+
+    Bounds on memory and processors are left out: they protect the machine that runs many cells, not the result.
+    """
+    words = ["docker", "run", "--rm", "--init", "--network", "none", "--cap-drop", "ALL"]
+    words += ["--security-opt", "no-new-privileges", "--read-only", "--pids-limit", str(spec.pids)]
+    for path, options in spec.tmpfs.items():
+        words += ["--tmpfs", f"{path}:{options}"]
+    for path in spec.volumes:
+        words += ["--volume", path]
+    for node in spec.devices:
+        words += ["--device", node]
+    for group in spec.groups:
+        words += ["--group-add", str(group)]
+    for name, value in spec.environment.items():
+        words += ["--env", f"{name}={value}"]
+    return shlex.join([*words, spec.image, *spec.command])

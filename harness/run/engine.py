@@ -1,0 +1,265 @@
+"""Talk to the container engine. This is the only module that imports the Docker SDK.
+
+Works with Docker Engine 20.10 or later and with Podman's compatible socket; uses the API version the server speaks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import docker
+import docker.errors
+import requests.exceptions
+from docker.types import LogConfig, Mount
+
+from harness.build.builder import LABEL_PROJECT, BuildError
+from harness.errors import InfraError
+from harness.run.container import ContainerSpec
+from harness.run.endpoints import Endpoint, Reply, search
+
+# Labels by which containers of ours are found again; nothing without them is ever removed.
+LABEL_RUN = "rocm-harness.run"
+__all__ = ["LABEL_PROJECT", "LABEL_RUN", "Ended", "Engine", "ask", "creation", "present"]
+
+_TROUBLE = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a container ended; ``oom`` when the kernel killed something in it for memory."""
+
+    status: int
+    oom: bool
+
+
+def ask(url: str, timeout: int = 5) -> Reply:
+    """Tell whether an engine answers at ``url``, refuses this user, or is silent."""
+    try:
+        with contextlib.closing(docker.DockerClient(base_url=url, timeout=timeout)) as client:
+            client.ping()
+        return Reply.ANSWERS
+    except _TROUBLE as error:
+        return Reply.DENIED if "Permission denied" in str(error) or "PermissionError" in str(error) else Reply.SILENT
+
+
+def present(say: Callable[[str], None]) -> Endpoint | None:
+    """Return the first engine that answers, without starting or installing one; None when there is none."""
+    endpoints = search(None, os.environ, say).endpoints
+    return next((endpoint for endpoint in endpoints if ask(endpoint.url) is Reply.ANSWERS), None)
+
+
+class Engine:
+    """One connection to an engine; safe to use from several threads."""
+
+    def __init__(self, endpoint: Endpoint, *, connections: int = 32) -> None:
+        self.endpoint = endpoint
+        with self._trouble("connect to the container engine"):
+            # No timeout of its own: builds are silent for minutes. Every wait of ours is bounded by its caller.
+            self._client = docker.DockerClient(base_url=endpoint.url, timeout=600, max_pool_size=connections)
+            self._api: Any = self._client.api  # the stubs leave half of it untyped
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._client.close()
+
+    @contextlib.contextmanager
+    def _trouble(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except docker.errors.APIError as error:
+            raise InfraError(f"The container engine could not {doing}: {error.explanation or error}") from error
+        except _TROUBLE as error:
+            raise InfraError(
+                f"The container engine at {self.endpoint.url} stopped answering while it was asked to {doing}: "
+                f"{_shortly(error)}. `harness run` continues where this run stopped once it is back."
+            ) from error
+
+    def answers(self) -> bool:
+        """Tell whether the engine is still there."""
+        return ask(self.endpoint.url) is Reply.ANSWERS
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the engine says of itself and its host (``docker info``)."""
+        with self._trouble("describe itself"):
+            info: Mapping[str, Any] = self._api.info()
+            return info
+
+    # Images
+
+    def image_id(self, reference: str) -> str | None:
+        """Return the id of a local image, or None when there is none."""
+        with self._trouble(f"look up the image {reference}"):
+            try:
+                image_id: str = self._api.inspect_image(reference)["Id"]
+                return image_id
+            except docker.errors.ImageNotFound:
+                return None
+
+    def pull(self, repository: str, tag: str) -> str:
+        """Pull an image and return its reference by digest; raises InfraError when the registry does not give it."""
+        with self._trouble(f"pull {repository}:{tag}"):
+            image = self._client.images.pull(repository, tag=tag)
+            digests: list[str] = image.attrs.get("RepoDigests") or []
+            return digests[0] if digests else str(image.id)
+
+    def import_root(self, archive: Path, reference: str) -> None:
+        """Make an image of one layer from a tar archive of a root file system."""
+        repository, tag = reference.rsplit(":", 1)
+        with self._trouble(f"import {reference}"):
+            answer = self._api.import_image_from_file(str(archive), repository=repository, tag=tag)
+            for line in answer.splitlines():
+                if "error" in (message := json.loads(line)):
+                    raise InfraError(f"The container engine could not import {reference}: {message['error']}")
+
+    def build(
+        self, folder: Path, tag: str, *, labels: Mapping[str, str], arguments: Mapping[str, str],
+        progress: Callable[[str], None],
+    ) -> str:  # fmt: skip
+        """Build ``folder`` and return the image's id.
+
+        Raises BuildError with the whole log when a step fails, InfraError when the engine does.
+        """
+        log: list[str] = []
+        with self._trouble(f"build {tag}"):
+            stream = self._api.build(
+                path=str(folder), tag=tag, rm=True, forcerm=True, decode=True, network_mode="host",
+                labels=dict(labels), buildargs=dict(arguments),
+            )  # fmt: skip
+            for message in stream:
+                if text := message.get("stream"):
+                    log.append(text)
+                    progress(text)
+                if error := message.get("error"):
+                    raise BuildError(str(error), "".join(log))
+        image_id = self.image_id(tag)
+        if image_id is None:
+            raise BuildError(f"the engine ended the build of {tag} without an image", "".join(log))
+        return image_id
+
+    def remove_image(self, reference: str) -> None:
+        """Remove an image; one that is gone already is fine."""
+        with self._trouble(f"remove the image {reference}"), contextlib.suppress(docker.errors.ImageNotFound):
+            self._api.remove_image(reference, force=False, noprune=False)
+
+    def images(self, label: str) -> list[Mapping[str, Any]]:
+        """List the images that carry ``label``."""
+        with self._trouble("list images"):
+            found: list[Mapping[str, Any]] = self._api.images(filters={"label": label})
+            return found
+
+    # Containers
+
+    def output(self, image: str, script: str, *, timeout: float) -> str:
+        """Run a shell script in a throw-away container and return what it printed.
+
+        Raises InfraError when it has not ended after ``timeout`` seconds.
+        """
+        container = self.create(ContainerSpec(image=image, entrypoint=("sh",), command=("-c", script)))
+        late = threading.Event()
+
+        def give_up() -> None:
+            late.set()
+            self.kill(container)
+
+        timer = threading.Timer(timeout, give_up)
+        timer.start()
+        try:
+            printed = b"".join(self.start(container)).decode(errors="replace")
+        finally:
+            timer.cancel()
+            self.remove(container)
+        if late.is_set():
+            raise InfraError(f"A look into the image {image} did not end within {timeout:g} s.")
+        return printed
+
+    def create(self, spec: ContainerSpec) -> str:
+        """Create a container and return its id."""
+        with self._trouble(f"create a container of {spec.image}"):
+            created = self._api.create_container_from_config(creation(self._api, spec))
+            container: str = created["Id"]
+            return container
+
+    def start(self, container: str) -> Iterator[bytes]:
+        """Start a container and return its standard output, piece by piece, until it ends."""
+        with self._trouble("start a container"):
+            output: Iterator[bytes] = self._api.attach(container, stdout=True, stderr=False, stream=True)
+            self._api.start(container)
+        return self._pieces(output)
+
+    def _pieces(self, output: Iterator[bytes]) -> Iterator[bytes]:
+        with self._trouble("pass on the output of a container"):
+            yield from output
+
+    def ended(self, container: str) -> Ended:
+        """Wait for a container whose output has ended, and say how it did."""
+        with self._trouble("wait for a container"):
+            status = self._api.wait(container, timeout=60)["StatusCode"]
+            state = self._api.inspect_container(container)["State"]
+            return Ended(status=status, oom=bool(state.get("OOMKilled")))
+
+    def kill(self, container: str) -> None:
+        """Stop a container at once; one that has ended or is gone is fine."""
+        with contextlib.suppress(*_TROUBLE):
+            self._api.kill(container)
+
+    def remove(self, container: str) -> None:
+        """Remove a container with its anonymous volumes; one that is gone is fine."""
+        with self._trouble("remove a container"), contextlib.suppress(docker.errors.NotFound):
+            try:
+                self._api.remove_container(container, force=True, v=True)
+            except docker.errors.APIError as error:
+                # 409 with these words: the engine is removing it already.
+                if "already in progress" not in str(error):
+                    raise
+
+    def containers(self, label: str) -> list[Mapping[str, Any]]:
+        """List the containers, running or not, that carry ``label``."""
+        with self._trouble("list containers"):
+            found: list[Mapping[str, Any]] = self._api.containers(all=True, filters={"label": label})
+            return found
+
+
+def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
+    """Translate a container's description into what the engine's API is asked for."""
+    host = api.create_host_config(
+        network_mode="none",
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        read_only=True,
+        init=True,
+        pids_limit=spec.pids,
+        mem_limit=spec.memory,
+        # The same limit for memory and swap: what does not fit in memory is killed, not paged.
+        memswap_limit=spec.memory,
+        nano_cpus=int(spec.cpus * 1e9) if spec.cpus else None,
+        tmpfs=dict(spec.tmpfs),
+        mounts=[Mount(target=target, source=None, type="volume") for target in spec.volumes],
+        devices=[f"{node}:{node}:rw" for node in spec.devices],
+        group_add=[str(group) for group in spec.groups],
+        # The output is read as it comes; a copy on the engine's disk would grow without bound.
+        log_config=LogConfig(type="none"),
+    )
+    config: dict[str, Any] = api.create_container_config(
+        image=spec.image,
+        entrypoint=list(spec.entrypoint),
+        command=list(spec.command),
+        environment=dict(spec.environment),
+        labels=dict(spec.labels),
+        host_config=host,
+        network_disabled=True,
+    )
+    return config
+
+
+def _shortly(error: BaseException) -> str:
+    """Return the innermost reason of a chain of client exceptions."""
+    while error.__cause__ or error.__context__:
+        error = error.__cause__ or error.__context__  # type: ignore[assignment]
+    return str(error) or type(error).__name__

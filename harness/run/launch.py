@@ -1,0 +1,44 @@
+"""Describe the container of a cell: once as a user would start it, once with the runner that repeats and records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from harness.build.dockerfiles import SHARED_IN_IMAGE, variant
+from harness.plan.cells import Cell
+from harness.plan.models import Limits
+from harness.run import homes, trials
+from harness.run.container import HOME, TMP_OPTIONS, ContainerSpec
+from harness.run.devices import DeviceGrant
+from harness.run.limits import blocks, in_bytes
+
+
+def plain(cell: Cell, *, image: str, device: DeviceGrant, limits: Limits) -> ContainerSpec:
+    """Return the container in which one trial runs through the image's own entry point."""
+    home = homes.grant(cell.home)
+    return ContainerSpec(
+        image=image,
+        entrypoint=("sh", "/repro/harness/trial.sh"),
+        command=(variant(cell.repro, cell.case), *cell.command(SHARED_IN_IMAGE)),
+        environment={"HOME": HOME, "PYTHONPATH": SHARED_IN_IMAGE, **cell.variables()},
+        tmpfs={"/tmp": f"{TMP_OPTIONS},size={limits.tmp}", **home.tmpfs},  # noqa: S108 (inside the container)
+        volumes=home.volumes,
+        devices=tuple(str(node) for node in device.nodes),
+        groups=device.groups,
+        pids=limits.pids,
+        cpus=limits.cpus,
+    )
+
+
+def recorded(
+    spec: ContainerSpec, *, first: int, last: int, timeout: float, limits: Limits, memory: str,
+    labels: Mapping[str, str],
+) -> ContainerSpec:  # fmt: skip
+    """Return ``spec`` with the runner as its program, for the trials ``first`` to ``last``.
+
+    The settings are assignments in front of the script, not environment: the repro shall see only its own.
+    """
+    settings = f"KEEP={in_bytes(limits.output)} LIMIT={timeout:g} FILE_BLOCKS={blocks(limits.file)}\n"
+    program = ("-c", settings + trials.script(), "runner", str(first), str(last), *spec.command)
+    return replace(spec, entrypoint=("sh",), command=program, memory=memory, labels=labels)

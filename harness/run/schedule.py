@@ -1,0 +1,184 @@
+"""Run the trials of many cells side by side, and leave no container behind however that ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+
+from harness.errors import InfraError
+from harness.plan.cells import Cell
+from harness.run import trials
+from harness.run.container import ContainerSpec
+from harness.run.engine import Engine
+from harness.run.trials import Trial
+
+# How often a cell is tried again when the infrastructure, not the repro, ended a trial.
+RETRIES = 2
+# Beyond its trials a container may take this long: to start, to encode output, to be killed. Seconds.
+GRACE = 60.0
+_POLL = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A cell whose trials ``first`` to ``last`` are to run; ``spec`` describes the container for a range of them."""
+
+    cell: Cell
+    key: str
+    first: int
+    last: int
+    spec: Callable[[int, int], ContainerSpec]
+
+
+class Deadline:
+    """Call ``kill`` when ``seconds`` have passed, and remember that it was this that ended the container."""
+
+    def __init__(self, seconds: float, kill: Callable[[], None]) -> None:
+        self.passed = False
+        self._kill = kill
+        self._timer = threading.Timer(seconds, self._pass)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _pass(self) -> None:
+        self.passed = True
+        self._kill()
+
+    def cancel(self) -> None:
+        """Let the container live."""
+        self._timer.cancel()
+
+
+Report = Callable[[Job, Trial], bool]  # takes a trial; answers whether it says anything (False: infrastructure)
+
+
+class Schedule:
+    """Run jobs on one engine.
+
+    ``report`` is called from worker threads, once for each trial, in order within a cell. ``stop`` ends everything:
+    running containers are killed, and no trial that this broke off is reported.
+    """
+
+    def __init__(self, engine: Engine, *, jobs: int, report: Report, started: Callable[[Job], None]) -> None:
+        self._engine = engine
+        self._report = report
+        self._started = started
+        self._live: set[str] = set()
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._reason: str | None = None
+        self._workers = ThreadPoolExecutor(jobs, thread_name_prefix="cell")
+        # Removing a container takes as long as starting one; it need not hold up the next cell.
+        self._cleaners = ThreadPoolExecutor(2, thread_name_prefix="clean")
+
+    def run(self, jobs: Sequence[Job]) -> None:
+        """Run all jobs.
+
+        Raises InfraError when the engine is gone or the disk is full; whatever was reported by then stays.
+        KeyboardInterrupt passes through once the containers are gone.
+        """
+        futures = {self._workers.submit(self._run_job, job) for job in jobs}
+        try:
+            self._wait(futures)
+        except BaseException:
+            self.stop("interrupted")
+            raise
+        finally:
+            self._workers.shutdown(wait=True, cancel_futures=True)
+            self._cleaners.shutdown(wait=True)
+        if self._reason:
+            raise InfraError(f"The run was stopped: {self._reason}.")
+
+    def stop(self, reason: str) -> None:
+        """End the run early: kill what runs, start nothing more."""
+        self._reason = self._reason or reason
+        self._stopped.set()
+        with self._lock:
+            live = list(self._live)
+        killers = [threading.Thread(target=self._engine.kill, args=(container,)) for container in live]
+        for killer in killers:
+            killer.start()
+        for killer in killers:
+            killer.join(timeout=10)
+
+    def _wait(self, futures: set[Future[None]]) -> None:
+        # Short waits keep the main thread able to take Ctrl-C at any time.
+        while futures:
+            done, futures = wait(futures, timeout=_POLL, return_when=FIRST_COMPLETED)
+            for future in done:
+                if not future.cancelled():
+                    future.result()
+
+    def _run_job(self, job: Job) -> None:
+        if self._stopped.is_set():
+            return
+        self._started(job)
+        number, retries = job.first, RETRIES
+        while number <= job.last and not self._stopped.is_set():
+            ran = 0
+            for trial in self._container(job, number):
+                if self._stopped.is_set():
+                    return
+                informative = self._report(job, trial)
+                if not informative:
+                    retries -= 1
+                    if retries < 0:
+                        return
+                    break
+                ran += 1
+            number += ran
+
+    def _container(self, job: Job, first: int) -> Iterator[Trial]:
+        """Yield the trials that one container runs; trouble with the engine becomes a trial that says so."""
+        limit = job.cell.timeout
+        try:
+            container = self._engine.create(job.spec(first, job.last))
+        except InfraError as error:
+            yield self._trouble(error, first, limit)
+            return
+        with self._lock:
+            self._live.add(container)
+        deadline = Deadline(GRACE + (job.last - first + 1) * (limit + 5), lambda: self._engine.kill(container))
+        try:
+            if not self._stopped.is_set():
+                yield from self._trials(container, first, limit, deadline)
+        except InfraError as error:
+            yield self._trouble(error, first, limit)
+        finally:
+            deadline.cancel()
+            self._cleaners.submit(self._remove, container)
+
+    def _trials(self, container: str, first: int, limit: float, deadline: Deadline) -> Iterator[Trial]:
+        seen = False
+        for trial in trials.read(self._engine.start(container), limit=limit):
+            seen = True
+            yield self._explained(container, trial, deadline) if trial.vanished else trial
+        if not seen:
+            yield self._explained(container, Trial(number=first, limit=limit, vanished=True), deadline)
+
+    def _explained(self, container: str, trial: Trial, deadline: Deadline) -> Trial:
+        """Say why a runner vanished: by our deadline, or by the kernel, which killed it together with its repro."""
+        ended = self._engine.ended(container)
+        if deadline.passed:
+            return replace(trial, vanished=False, status=124, duration=trial.limit)
+        if ended.oom:
+            return replace(trial, vanished=False, status=137, oom=True)
+        return replace(trial, trouble=f"the container ended with status {ended.status} before the trial was recorded")
+
+    def _trouble(self, error: InfraError, number: int, limit: float) -> Trial:
+        if not self._stopped.is_set() and not self._engine.answers():
+            self.stop(str(error).rstrip("."))
+        return Trial(number=number, limit=limit, vanished=True, trouble=str(error))
+
+    def _remove(self, container: str) -> None:
+        try:
+            self._engine.remove(container)
+        except InfraError as error:
+            # The engine is gone or stuck; the next run removes what this one could not.
+            if not self._stopped.is_set():
+                self.stop(str(error).rstrip("."))
+        finally:
+            with self._lock:
+                self._live.discard(container)

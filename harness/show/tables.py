@@ -1,0 +1,75 @@
+"""Lay results out as one table that every format shares: rows are repro and case, columns are where they ran."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.results.query import Place, Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One repro and case; ``cells`` stand in the order of the table's columns, None where nothing belongs."""
+
+    repro: str
+    case: str
+    control: bool
+    cells: tuple[Result | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Rows, columns with the lines of their heads, and the footnotes by number."""
+
+    columns: tuple[tuple[str, ...], ...]
+    rows: tuple[Row, ...]
+    footnotes: tuple[str, ...]
+
+    def texts(self) -> list[list[str]]:
+        """Return every row as text: repro, case, and a verdict with its footnote mark for each column."""
+        return [
+            [row.repro, row.case + (" (control)" if row.control else "")] + [self._text(cell) for cell in row.cells]
+            for row in self.rows
+        ]
+
+    def _text(self, cell: Result | None) -> str:
+        if cell is None:
+            return ""
+        mark = f" [{self.footnotes.index(cell.verdict.reason) + 1}]" if cell.verdict.reason else ""
+        return cell.verdict.text + mark
+
+
+def lay_out(results: Sequence[Result], *, only_differing: bool = False, notes: Sequence[str] = ()) -> Table:
+    """Lay out results in the order they come in; axes other than the image name a column only where they vary."""
+    places = list(dict.fromkeys(result.place for result in results))
+    versions = {result.place.image: result.rocm for result in results if result.rocm}
+    groups: dict[tuple[str, str, bool], dict[Place, Result]] = {}
+    for result in results:
+        groups.setdefault((result.repro, result.label, result.control), {})[result.place] = result
+    rows = [
+        Row(repro=repro, case=case, control=control, cells=tuple(cells.get(place) for place in places))
+        for (repro, case, control), cells in groups.items()
+        if not only_differing or _differs(list(cells.values()))
+    ]
+    reasons = [cell.verdict.reason for row in rows for cell in row.cells if cell is not None and cell.verdict.reason]
+    return Table(
+        columns=tuple(_head(place, places, versions) for place in places),
+        rows=tuple(rows),
+        footnotes=tuple(dict.fromkeys([*reasons, *notes])),
+    )
+
+
+def _differs(cells: Sequence[Result]) -> bool:
+    return len({(cell.verdict.word, cell.verdict.signature) for cell in cells}) > 1
+
+
+def _head(place: Place, places: Sequence[Place], versions: dict[str, str]) -> tuple[str, ...]:
+    """Return the lines of a column's head: image, its probed ROCm version, and the axes that vary."""
+    lines = [place.image]
+    if version := versions.get(place.image):
+        lines.append(f"ROCm {version}")
+    for axis in ("device", "home", "environment"):
+        if len({getattr(other, axis) for other in places}) > 1:
+            lines.append(f"{axis} {getattr(place, axis)}")
+    return tuple(lines)

@@ -1,0 +1,152 @@
+"""See what a project's records and built images say of its cells, without an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from packaging.specifiers import SpecifierSet
+
+from harness.build.host import from_environment
+from harness.build.images import Built
+from harness.build.known import Shelf, cell_image_name
+from harness.build.probe import lie, mixed, parse_version
+from harness.judge.verdicts import Verdict
+from harness.plan.cells import Cell, Identity, key
+from harness.plan.project import Project
+from harness.results import query
+from harness.results.record import Record, files, read
+from harness.run import devices
+from harness.run.devices import DeviceGrant
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """What is known of one cell: its key once its image is built, its records, and why it is skipped if it is."""
+
+    cell: Cell
+    device: DeviceGrant
+    image: Built | None = None
+    built: Built | None = None
+    key: str | None = None
+    records: Sequence[Record] = ()
+    unmet: str | None = None
+    trouble: str | None = None
+    fresh: bool = False
+
+    @property
+    def missing(self) -> int:
+        """Return how many trials are still to run; all of them when the cell is to be run afresh."""
+        told = 0 if self.fresh else query.told(self.records)
+        return 0 if self.unmet else max(self.cell.trials - told, 0)
+
+    @property
+    def rocm(self) -> str:
+        """Return the ROCm version that was found inside the image, or an empty string."""
+        return self.image.probe.rocm if self.image and self.image.probe else ""
+
+    def result(self) -> query.Result:
+        """Sum up the cell."""
+        cell = self.cell
+        place = query.Place(
+            image=cell.image.name, device=self.device.label, home=cell.home.name, environment=cell.environment.name
+        )
+        summary = query.result(
+            self.records, repro=cell.repro.name, case=dict(cell.case.params), control=cell.case.control,
+            place=place, rocm=self.rocm, wanted=cell.trials,
+        )  # fmt: skip
+        if self.unmet:
+            return replace(summary, verdict=Verdict(word="skip", reason=self.unmet))
+        if self.trouble and not self.records:
+            return replace(summary, verdict=Verdict(word="inconclusive", reason=self.trouble))
+        return summary
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey:
+    """The standing of every cell of a project, in the order of the matrix."""
+
+    project: Project
+    shelf: Shelf
+    grants: Mapping[str, DeviceGrant]
+    records: Mapping[str, list[Record]] = field(default_factory=dict)
+
+    def standings(self) -> list[Standing]:
+        """Return the standing of every cell."""
+        images = {image.name: self.shelf.image(image) for image in self.project.matrix.images}
+        built: dict[str, Built | None] = {}
+        found = []
+        for cell in self.project.cells:
+            name = cell_image_name(cell.image, cell.repro)
+            if name not in built:
+                built[name] = self.shelf.cell_image(cell.image, cell.repro)
+            found.append(self.standing(cell, images[cell.image.name], built[name]))
+        return found
+
+    def standing(self, cell: Cell, image: Built | None, built: Built | None) -> Standing:
+        """Return the standing of one cell, given what is known of its images."""
+        grant = self.grants[cell.device.name]
+        identity = Identity(image_id=built.image_id, device=grant.identity) if built else None
+        name = key(cell, identity) if identity else None
+        return Standing(
+            cell=cell,
+            device=grant,
+            image=image,
+            built=built,
+            key=name,
+            records=self.records.get(name, ()) if name else (),
+            unmet=unmet(cell, grant, image),
+            trouble=self.shelf.trouble(cell.image.name) or self.shelf.trouble(cell_image_name(cell.image, cell.repro)),
+        )
+
+    def results(self) -> list[query.Result]:
+        """Sum up every cell, controls taken into account."""
+        return query.with_controls([standing.result() for standing in self.standings()])
+
+    def notes(self) -> list[str]:
+        """Return what a reader of any table must know of the images: lies, mixed releases, claims that differ."""
+        notes = []
+        for image in self.project.matrix.images:
+            built = self.shelf.image(image)
+            if built is None or built.probe is None:
+                continue
+            for finding in (lie(image.rocm, built.probe), mixed(built.probe)):
+                if finding:
+                    notes.append(f"{image.name}: {finding}")
+        return notes
+
+
+def unmet(cell: Cell, grant: DeviceGrant, image: Built | None) -> str | None:
+    """Say which need of a repro its cell does not meet; what depends on an image not yet built is left open."""
+    of_devices = {"device", "no-device", "hardware", "kernels", "xnack"}
+    for need in cell.repro.spec.needs:
+        if need in of_devices and need not in grant.offers:
+            return f"needs {need}; device {grant.label} does not offer it"
+        if need not in of_devices and image and image.probe and need not in image.probe.offers:
+            return f"needs {need}, which the image does not hold"
+    return None
+
+
+def claims(results: Sequence[query.Result], project: Project) -> list[str]:
+    """Compare what was measured with what a repro's references claim; a difference is worth a footnote, no more."""
+    affected = {repro.name: repro.spec.affected for repro in project.repros}
+    notes = []
+    for item in results:
+        claimed, version = affected.get(item.repro), parse_version(item.rocm)
+        if item.control or not claimed or version is None or item.verdict.word not in {"pass", "fail", "flaky"}:
+            continue
+        expected = "fail" if SpecifierSet(claimed).contains(version, prereleases=True) else "pass"
+        if (item.verdict.word == "pass") != (expected == "pass"):
+            notes.append(
+                f"{item.repro} {item.label} on {item.place.image}: the references say that ROCm {claimed} is affected, "
+                f"so {expected} was expected on {item.rocm}; measured: {item.verdict.text}"
+            )
+    return notes
+
+
+def survey(project: Project) -> Survey:
+    """Read records and built images of a project."""
+    grants = {device.name: devices.grant(device) for device in project.matrix.devices}
+    shelf = Shelf(state=project.state, host=from_environment())
+    records = query.by_key(read(files(project.state / "runs")))
+    return Survey(project=project, shelf=shelf, grants=grants, records=records)

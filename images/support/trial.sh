@@ -1,0 +1,38 @@
+#!/bin/sh
+# Run one trial of a built variant: trial.sh VARIANT [COMMAND...]
+#
+# Without a command the build was the experiment: print what it printed and end as it did. With one, a build that failed
+# ends with 99 (environment broken): it says nothing about the bug.
+cd "/repro/cases/$1" || exit 99
+shift
+read -r built <.build-status
+
+replay() {
+    while IFS=' ' read -r word head tail rest; do
+        case $word in stdout | stderr)
+            printf '%s' "$head" | base64 -d
+            if [ -n "$tail" ]; then
+                printf '\n[... %s bytes in all after this point, the last of them follow ...]\n' "$rest"
+                printf '%s' "$tail" | base64 -d
+            fi
+            ;;
+        esac
+    done <.build-record
+}
+
+if [ $# -eq 0 ]; then
+    replay >&2
+    case $built in
+    0) exit 0 ;;
+    # 137 is SIGKILL: the kernel's out-of-memory killer or a stopped builder, not the compiler's judgement.
+    137) exit 99 ;;
+    124) echo "the build timed out" >&2 ;;
+    esac
+    exit 1
+fi
+if [ "$built" != 0 ]; then
+    replay >&2
+    echo "the build failed with status $built, so the repro cannot run" >&2
+    exit 99
+fi
+exec "$@"
