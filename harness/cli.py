@@ -144,12 +144,13 @@ def main() -> None:
         print(f"error: {error}", file=sys.stderr)
         status = 2
     except (KeyboardInterrupt, typer.Abort):
-        print(f"\ninterrupted; to resume, run: {_again()}", file=sys.stderr)
         status = INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone (`harness table | head`); say nothing more, also not at exit.
         sys.stderr.close()
         status = 0
+    if status == INTERRUPTED:  # typer turns Ctrl-C into this status by itself
+        print(f"\ninterrupted; to resume, run: {_again()}", file=sys.stderr)
     sys.exit(status or 0)
 
 

@@ -38,11 +38,22 @@ def load(path: Path, model: type[M]) -> M:
     try:
         return model.model_validate(_plain(tree, path))
     except ValidationError as error:
-        details = error.errors(include_url=False)
+        details = _own(error.errors(include_url=False))
         lines = [_message(path, tree, detail, model) for detail in details[:MAX_SHOWN]]
         if len(details) > MAX_SHOWN:
             lines.append(f"… and {len(details) - MAX_SHOWN} more")
         raise ConfigError("\n".join(lines)) from None
+
+
+def _own(details: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Leave out "too short" where it only says that no item of a list was good: the items have their own errors."""
+    places = [detail["loc"] for detail in details]
+    return [
+        detail
+        for detail in details
+        if detail["type"] != "too_short"
+        or not any(len(place) > len(detail["loc"]) and place[: len(detail["loc"])] == detail["loc"] for place in places)
+    ]
 
 
 def _parse(path: Path) -> object:
@@ -104,7 +115,7 @@ def _message(path: Path, tree: object, detail: ErrorDetails, model: type[BaseMod
     location, (line, column) = _locate(tree, detail["loc"], of_key=detail["type"] == "extra_forbidden")
     name = _dotted(location)
     what = _what(detail)
-    guess = _guess(detail, _names_at(model, location[:-1]))
+    guess = _guess(detail, _names_at(model, detail["loc"][:-1]))
     return f"{path}:{line + 1}:{column + 1}: {name + ': ' if name else ''}{what}{guess}"
 
 
@@ -176,21 +187,22 @@ def _guess(detail: ErrorDetails, names: list[str]) -> str:
 
 
 def _names_at(model: type[BaseModel], location: Location) -> list[str]:
-    """Return the keys that the model allows at ``location``, from its JSON Schema."""
+    """Return the keys that the model allows at ``location``, from its JSON Schema; a step may be a union's tag."""
     schema = model.model_json_schema()
-    node: dict[str, Any] = schema
+    nodes = _branches(schema, schema)
     for step in location:
-        node = _resolve(node, schema)
-        node = node.get("items", {}) if isinstance(step, int) else node.get("properties", {}).get(step, {})
-    return list(_resolve(node, schema).get("properties", {}))
+        tagged = [node for node in nodes if node.get("properties", {}).get("kind", {}).get("const") == step]
+        inner = [node["items"] if isinstance(step, int) else node["properties"][step]
+                 for node in nodes
+                 if ("items" in node if isinstance(step, int) else step in node.get("properties", {}))]  # fmt: skip
+        nodes = tagged or [branch for node in inner for branch in _branches(node, schema)]
+    return list(dict.fromkeys(name for node in nodes for name in node.get("properties", {})))
 
 
-def _resolve(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """Follow references, and take the first branch of a choice that is an object or a list."""
-    while True:
-        if "$ref" in node:
-            node = schema["$defs"][node["$ref"].rsplit("/", 1)[-1]]
-        elif branches := node.get("anyOf") or node.get("oneOf"):
-            node = next((b for b in branches if b.get("type") in {"object", "array"} or "$ref" in b), {})
-        else:
-            return node
+def _branches(node: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Follow references and spread out choices, down to schemas that say what a value is."""
+    if "$ref" in node:
+        return _branches(schema["$defs"][node["$ref"].rsplit("/", 1)[-1]], schema)
+    if choices := node.get("anyOf") or node.get("oneOf"):
+        return [branch for choice in choices for branch in _branches(choice, schema)]
+    return [node]

@@ -42,7 +42,7 @@ class DistroSource(Model):
     extra_suites: tuple[Suite, ...] = Field((), description="Suites added to the package lists, such as experimental.")
     target_release: Suite | None = Field(None, description="The suite that packages are preferably taken from.")
     components: tuple[Suite, ...] = Field(("main",), min_length=1)
-    packages: tuple[Package, ...] = Field(("hipcc", "libamdhip64-dev"), min_length=1)
+    packages: tuple[Package, ...] = ("hipcc", "libamdhip64-dev")
     mirror: Url | None = Field(None, description="Overrides the mirror that the package tools know by themselves.")
     keyring: str | None = Field(None, pattern=r"^/[A-Za-z0-9._/+-]+$", description="Keyring file on this host.")
     check_valid_until: bool = Field(True, description="False accepts package lists past their Valid-Until date.")
@@ -95,7 +95,12 @@ class GpuDevice(Model):
 
 
 Device = Annotated[
-    Annotated[AutoDevice | NoDevice | GpuDevice, Field(discriminator="kind")], BeforeValidator(_kind_alone)
+    Annotated[AutoDevice | NoDevice | GpuDevice, Field(discriminator="kind")],
+    BeforeValidator(
+        _kind_alone,
+        json_schema_input_type=Literal["auto", "none", "gpu"]
+        | Annotated[AutoDevice | NoDevice | GpuDevice, Field(discriminator="kind")],
+    ),
 ]
 
 
@@ -114,7 +119,14 @@ class TmpfsHome(Model):
     size: Size = "256m"
 
 
-Home = Annotated[Annotated[LocalHome | TmpfsHome, Field(discriminator="kind")], BeforeValidator(_kind_alone)]
+Home = Annotated[
+    Annotated[LocalHome | TmpfsHome, Field(discriminator="kind")],
+    BeforeValidator(
+        _kind_alone,
+        json_schema_input_type=Literal["local", "tmpfs"]
+        | Annotated[LocalHome | TmpfsHome, Field(discriminator="kind")],
+    ),
+]
 
 
 class Environment(Model):
@@ -156,6 +168,19 @@ def _name_alone(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
 
 
+NamedSelection = Annotated[Selection, BeforeValidator(_name_alone, json_schema_input_type=str | Selection)]
+
+
+def _all_or_some(value: object) -> object:
+    if value == []:
+        raise ValueError("must not be empty; `all` takes every repro there is")
+    return () if value == "all" else value
+
+
+Repros = Annotated[
+    tuple[NamedSelection, ...],
+    BeforeValidator(_all_or_some, json_schema_input_type=Literal["all"] | tuple[NamedSelection, ...]),
+]
 OneOrMore = Annotated[tuple[Scalar, ...], BeforeValidator(lambda v: v if isinstance(v, list | tuple) else (v,))]
 
 
@@ -167,11 +192,11 @@ class Rule(Model):
     home: OneOrMore = ()
     environment: OneOrMore = ()
     repro: OneOrMore = ()
-    params: dict[str, OneOrMore] = {}
+    params: dict[str, OneOrMore] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _not_empty(self) -> Rule:
-        if self == Rule():
+        if not self.model_fields_set:
             raise ValueError("a rule without any key would match every cell; name at least one axis")
         return self
 
@@ -183,7 +208,7 @@ class Matrix(Model):
     devices: tuple[Device, ...] = Field((AutoDevice(kind="auto"),), min_length=1)
     homes: tuple[Home, ...] = Field((LocalHome(kind="local"),), min_length=1)
     environments: tuple[Environment, ...] = Field((Environment(name="default"),), min_length=1)
-    repros: tuple[Annotated[Selection, BeforeValidator(_name_alone)], ...] | Literal["all"] = "all"
+    repros: Repros = Field((), description="The word all, or names; empty stands for all.")
     include: tuple[Rule, ...] = Field((), description="When given, only cells that match one of these rules are kept.")
     exclude: tuple[Rule, ...] = Field((), description="Cells that match one of these rules are left out.")
     limits: Limits = Limits()
@@ -192,7 +217,7 @@ class Matrix(Model):
     @model_validator(mode="after")
     def _unique_names(self) -> Matrix:
         for axis in ("images", "devices", "homes", "environments", "repros"):
-            names = [entry.name for entry in getattr(self, axis) if not isinstance(entry, str)]
+            names = [entry.name for entry in getattr(self, axis)]
             for name in names:
                 if names.count(name) > 1:
                     raise ValueError(f"{axis}: the name {name!r} is used {names.count(name)} times; give each its own")

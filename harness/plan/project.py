@@ -40,12 +40,8 @@ def read(matrix_file: Path) -> Project:
     matrix = load(matrix_file, Matrix)
     root = matrix_file.resolve().parent
     folders = find(root)
-    chosen = [Selection(name=name) for name in folders] if matrix.repros == "all" else matrix.repros
+    chosen = matrix.repros or [Selection(name=name) for name in folders]
     for selection in chosen:
         require(selection.name, list(folders), f"{matrix_file}: repros")
-    repros = [
-        apply(selection, load_repro(selection.name, folders[selection.name]))
-        for selection in chosen
-        if not isinstance(selection, str)
-    ]
+    repros = [apply(selection, load_repro(selection.name, folders[selection.name])) for selection in chosen]
     return Project(root=root, matrix=matrix, repros=tuple(repros), cells=tuple(expand(matrix, repros)))

@@ -28,7 +28,15 @@ NEEDS: frozenset[str] = frozenset(get_args(Need))
 # Names that commands use for something else than a parameter.
 RESERVED = frozenset({SHARED})
 
-Params = dict[Variable, Annotated[tuple[Scalar, ...], Field(min_length=1)]]
+
+def _no_nul(value: object) -> object:
+    if isinstance(value, str) and "\0" in value:
+        raise ValueError("a NUL byte cannot be handed to a program")
+    return value
+
+
+Value = Annotated[Scalar, BeforeValidator(_no_nul)]
+Params = dict[Variable, Annotated[tuple[Value, ...], Field(min_length=1)]]
 Command = Annotated[tuple[str, ...], Field(min_length=1)]
 
 

@@ -83,7 +83,7 @@ class Writer:
 def read(paths: Iterable[Path]) -> Iterator[Record]:
     """Read records from files, oldest file first; lines that are torn or none of ours are passed over."""
     for path in sorted(paths):
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
             try:
                 yield Record.model_validate_json(line)
             except ValidationError:

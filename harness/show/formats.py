@@ -5,23 +5,31 @@ from __future__ import annotations
 import csv
 import io
 import json
+import textwrap
 from collections.abc import Callable, Sequence
 
-from tabulate import tabulate
+from tabulate import SEPARATING_LINE, tabulate
 
 from harness.results.query import Result
 from harness.show.tables import Table
 
-_WIDEST = 38
+_CASE, _NARROWEST, _WIDEST = 36, 16, 44
 
 
 def terminal(table: Table, *, width: int = 200) -> str:
-    """Draw for a terminal of ``width`` characters; long verdicts wrap inside their cell."""
+    """Draw for a terminal of ``width`` characters; a repro is named once, and long verdicts wrap in their cell."""
+    names = max((len(row.repro) for row in table.rows), default=0)
+    room = max(_NARROWEST, (width - names - _CASE - 3 * len(table.columns)) // max(len(table.columns), 1))
+    widths = [names or 1, _CASE] + [min(room, _WIDEST)] * len(table.columns)
+    lines: list[list[str] | str] = []
+    for above, row in zip([None, *table.texts()], table.texts(), strict=False):
+        first = above is None or row[0] != above[0]
+        if first and above is not None:
+            lines.append(SEPARATING_LINE)
+        shown = row if first else ["", *row[1:]]
+        lines.append(["\n".join(textwrap.wrap(text, size)) for text, size in zip(shown, widths, strict=True)])
     heads = ["repro", "case", *("\n".join(head) for head in table.columns)]
-    room = max(12, min(_WIDEST, (width - 60) // max(len(table.columns), 1)))
-    widths = [28, 24] + [room] * len(table.columns)
-    drawn = tabulate(table.texts(), heads, tablefmt="rounded_grid", disable_numparse=True, maxcolwidths=widths)
-    return drawn + _notes(table, "")
+    return tabulate(lines, heads, tablefmt="rounded_outline", disable_numparse=True) + _notes(table, "")
 
 
 def github(table: Table) -> str:

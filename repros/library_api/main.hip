@@ -1,0 +1,16 @@
+// hipLibraryLoadData and its siblings, the counterpart of CUDA's library management, exist since ROCm 7.2.
+// https://github.com/ROCm/rocm-systems/blob/develop/projects/clr/CHANGELOG.md
+#include <hip/hip_runtime_api.h>
+
+#include "hip_symbols.h"
+#include "repro.h"
+
+int main(int argc, char** argv) {
+  int version = 0;
+  if (argc != 2 || hipRuntimeGetVersion(&version) != hipSuccess) return REPRO_BROKEN;
+  const bool exported = hip_symbol(argv[1]) != nullptr;
+  std::printf("HIP %d exports %s: %s\n", version, argv[1], exported ? "yes" : "no");
+  if (exported) return 0;
+  repro_signature("missing symbol");
+  return 1;
+}

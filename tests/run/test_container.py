@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import shlex
+
+import docker
+import pytest
+
+from harness.plan.cells import expand
+from harness.plan.models import Limits
+from harness.run import devices, launch
+from harness.run.container import ContainerSpec, docker_run
+from harness.run.devices import DeviceGrant, decode_gfx, discover
+from harness.run.engine import creation
+from tests.plan.test_cells import matrix, repro
+
+NONE = DeviceGrant(label="none", offers=frozenset({"no-device"}))
+
+
+def api() -> docker.APIClient:
+    return docker.APIClient(base_url="unix:///nonexistent", version="1.41")
+
+
+def spec(**extra: object) -> ContainerSpec:
+    return ContainerSpec(image="i", entrypoint=("sh",), command=("a", "b c"), **extra)  # type: ignore[arg-type]
+
+
+def test_the_engine_is_asked_for_least_privilege() -> None:
+    asked = creation(api(), spec(memory="1g", volumes=("/home/repro",), tmpfs={"/tmp": "rw"}, labels={"l": "1"}))
+    host = asked["HostConfig"]
+    assert host["NetworkMode"] == "none"
+    assert host["CapDrop"] == ["ALL"]
+    assert host["SecurityOpt"] == ["no-new-privileges"]
+    assert host["ReadonlyRootfs"] is True
+    assert host["Init"] is True
+    assert (host["Memory"], host["MemorySwap"], host["PidsLimit"]) == (1 << 30, 1 << 30, 512)
+    assert host["LogConfig"]["Type"] == "none"
+    assert not host.get("Devices")
+    assert not host.get("Privileged")
+    assert not host.get("CapAdd")
+    assert host["Mounts"] == [{"Target": "/home/repro", "Type": "volume", "Source": None, "ReadOnly": False}]
+    assert asked["Labels"] == {"l": "1"}
+    assert asked["Cmd"] == ["a", "b c"]
+
+
+def test_a_gpu_adds_its_nodes_and_groups_and_nothing_else() -> None:
+    nodes = {"devices": ("/dev/kfd", "/dev/dri/renderD128"), "groups": (105, 44)}
+    with_gpu, without = creation(api(), spec(**nodes)), creation(api(), spec())
+    assert with_gpu["HostConfig"]["Devices"] == [
+        {"PathOnHost": node, "PathInContainer": node, "CgroupPermissions": "rw"} for node in nodes["devices"]
+    ]
+    assert with_gpu["HostConfig"]["GroupAdd"] == ["105", "44"]
+    changed = {key for key in with_gpu["HostConfig"] if with_gpu["HostConfig"][key] != without["HostConfig"].get(key)}
+    assert changed == {"Devices", "GroupAdd"}
+    assert with_gpu["Env"] == without["Env"]
+
+
+def test_the_docker_run_line_is_quoted_and_says_the_same() -> None:
+    made = repro("r", params={"x": ["a; rm -rf / $(id)\n'"]}, run="./main {x}")
+    (cell, *_) = expand(matrix(environments=[{"name": "e", "variables": {"V": "a b"}}]), [made])
+    line = docker_run(launch.plain(cell, image="tag", device=NONE, limits=Limits()))
+    words = shlex.split(line)
+    assert words[-4:] == ["tag", "b1", "./main", "a; rm -rf / $(id)\n'"]
+    for flag in ("--network none", "--cap-drop ALL", "--read-only", "--init", "--env HOME=/home/repro"):
+        assert flag in line
+    assert "V=a b" in words
+
+
+def test_the_runner_gets_its_settings_outside_the_environment() -> None:
+    (cell, *_) = expand(matrix(), [repro()])
+    plain = launch.plain(cell, image="tag", device=NONE, limits=Limits())
+    made = launch.recorded(plain, first=3, last=5, timeout=2.5, limits=Limits(), memory="1g", labels={})
+    assert made.environment == plain.environment
+    assert made.command[1].startswith("KEEP=65536 LIMIT=2.5 FILE_BLOCKS=8388608\n")
+    assert made.command[2:] == ("runner", "3", "5", "b1", "./main")
+
+
+@pytest.mark.parametrize(
+    ("version", "gfx"),
+    [(90006, "gfx906"), (90008, "gfx908"), (90010, "gfx90a"), (90402, "gfx942"), (90500, "gfx950"),
+     (100300, "gfx1030"), (110000, "gfx1100"), (110501, "gfx1151"), (120001, "gfx1201")],
+)  # fmt: skip
+def test_gfx_versions_are_decoded(version: int, gfx: str) -> None:
+    assert decode_gfx(version) == gfx
+
+
+def test_only_amd_gpus_that_can_be_read_are_found(tmp_path: object) -> None:
+    from pathlib import Path
+
+    root = Path(str(tmp_path))
+    nodes = {
+        "0": "cpu_cores_count 64\nsimd_count 0\nvendor_id 0\n",
+        "1": "simd_count 416\ngfx_target_version 90010\nvendor_id 4098\ndrm_render_minor 128\n",
+        "2": "simd_count 416\ngfx_target_version 90010\nvendor_id 4318\ndrm_render_minor 129\n",
+        "10": "simd_count 192\ngfx_target_version 110000\nvendor_id 4098\ndrm_render_minor 130\n",
+        "3": None,
+    }
+    for name, text in nodes.items():
+        (root / name).mkdir()
+        if text is not None:
+            (root / name / "properties").write_text(text)
+    assert [(gpu.node, gpu.gfx, str(gpu.render)) for gpu in discover(root)] == [
+        (1, "gfx90a", "/dev/dri/renderD128"),
+        (10, "gfx1100", "/dev/dri/renderD130"),
+    ]
+
+
+def test_a_host_without_gpu_says_so_where_one_is_asked_for(tmp_path: object) -> None:
+    from pathlib import Path
+
+    from harness.errors import ConfigError
+    from harness.plan.models import AutoDevice, GpuDevice
+
+    nowhere = Path(str(tmp_path))
+    assert devices.grant(AutoDevice(kind="auto"), kfd=nowhere / "kfd", topology=nowhere).label == "none"
+    with pytest.raises(ConfigError, match="no AMD GPU"):
+        devices.grant(GpuDevice(kind="gpu"), kfd=nowhere / "kfd", topology=nowhere)
