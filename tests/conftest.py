@@ -74,10 +74,10 @@ class Ended:
     err: str
 
 
-def harness(matrix: Path, *words: str, **variables: str) -> Ended:
+def harness(matrix: Path, *words: str, seconds: float = 500, **variables: str) -> Ended:
     """Run a harness command as a user does; a traceback is never acceptable."""
     done = subprocess.run(
-        [HARNESS, words[0], "--matrix", matrix, *words[1:]], capture_output=True, text=True, check=False, timeout=500,
+        [HARNESS, words[0], "--matrix", matrix, *words[1:]], capture_output=True, text=True, check=False, timeout=seconds,
         env={**os.environ, **variables},
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr

@@ -35,15 +35,19 @@ class DiskWatch:
     Watches only an engine of this host: the disk of another is not ours to see.
     """
 
-    def __init__(self, facts: Mapping[str, Any], alarm: Callable[[str], None], *, period: float = 0.5) -> None:
+    def __init__(
+        self, facts: Mapping[str, Any], alarm: Callable[[str], None], *, period: float = 0.5,
+        reserve: int = DISK_RESERVE,
+    ) -> None:  # fmt: skip
         self._root = Path(str(facts.get("DockerRootDir", "")))
         self._alarm = alarm
         self._period = period
+        self._reserve = reserve
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="disk-watch", daemon=True)
 
     def __enter__(self) -> DiskWatch:
-        if self._root.is_dir() and shutil.disk_usage(self._root).free > DISK_RESERVE:
+        if self._root.is_dir() and shutil.disk_usage(self._root).free > self._reserve:
             self._thread.start()
         return self
 
@@ -53,6 +57,6 @@ class DiskWatch:
     def _watch(self) -> None:
         while not self._done.wait(self._period):
             free = shutil.disk_usage(self._root).free
-            if free < DISK_RESERVE:
+            if free < self._reserve:
                 self._alarm(f"the disk of {self._root} has only {free >> 20} MiB left")
                 return

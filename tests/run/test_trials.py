@@ -35,11 +35,12 @@ def test_trials_do_not_depend_on_how_the_stream_is_cut(outputs: list[bytes], cut
 
 @given(st.integers(0, 400))
 def test_a_stream_that_breaks_off_loses_only_its_last_trial(length: int) -> None:
-    stream = b"build 0\n" + frame(1, out=b"one") + frame(2, out=b"two")
-    trials = list(read([stream[:length]], limit=60))
-    assert all(not trial.vanished for trial in trials[:-1])
-    if length < len(stream) and trials:
-        assert trials[-1].vanished or stream[:length].endswith(f"end {trials[-1].number}\n".encode())
+    stream = (b"build 0\n" + frame(1, out=b"one") + frame(2, out=b"two"))[:length]
+    begun, ended = stream.count(b"\ntrial "), stream.count(b"\nend 1\n") + stream.count(b"\nend 2\n")
+    trials = list(read([stream], limit=60))
+    assert [trial.vanished for trial in trials[:ended]] == [False] * ended
+    assert [trial.vanished for trial in trials[ended:]] in ([], [True])
+    assert len(trials) in {begun, begun - 1}  # the line that opens the last may be torn itself
 
 
 @given(st.binary(max_size=300))

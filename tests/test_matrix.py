@@ -1,0 +1,89 @@
+"""Run the project's own matrix on the four real ROCm versions: the promise the README makes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from harness.plan.project import read
+from harness.run.engine import Engine
+from tests.conftest import ROOT, harness
+
+pytestmark = [pytest.mark.engine, pytest.mark.rocm, pytest.mark.timeout(1500)]
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Path:
+    """Run the default matrix in a folder of its own: images are reused when they are there, results never."""
+    folder = tmp_path_factory.mktemp("matrix")
+    shutil.copy(ROOT / "matrix.yaml", folder / "matrix.yaml")
+    done = harness(folder / "matrix.yaml", "run", seconds=1400)
+    assert done.status == 0, done.err
+    return folder / "matrix.yaml"
+
+
+@pytest.fixture(scope="module")
+def found(matrix: Path) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = json.loads(harness(matrix, "table", "--json").out)
+    return listed
+
+
+def test_four_versions_were_probed_in_order(found: list[dict[str, Any]]) -> None:
+    versions = {item["image"]: item["rocm"] for item in found}
+    assert list(versions) == ["debian-bookworm", "debian-trixie", "debian-forky", "debian-experimental"]
+    # Stable suites stay what they are; testing and experimental move on.
+    assert (versions["debian-bookworm"], versions["debian-trixie"]) == ("5.2.3", "5.7.1")
+    assert all(Version(one) < Version(other) for one, other in pairwise(versions.values()))
+
+
+def test_every_control_passes_and_every_cell_has_an_answer(found: list[dict[str, Any]]) -> None:
+    assert {item["verdict"] for item in found if item["control"]} == {"pass"}
+    assert {item["verdict"] for item in found} == {"pass", "fail"}
+
+
+def test_every_change_is_at_its_documented_boundary(matrix: Path, found: list[dict[str, Any]]) -> None:
+    affected = {repro.name: repro.spec.affected for repro in read(matrix).repros}
+    wrong = [
+        (item["repro"], item["case"], item["rocm"], item["verdict"])
+        for item in found
+        if not item["control"]
+        and (item["verdict"] == "fail") != SpecifierSet(affected[item["repro"]] or "").contains(item["rocm"])
+    ]
+    assert wrong == []
+
+
+def test_changes_of_all_kinds_lie_in_every_gap(matrix: Path, found: list[dict[str, Any]]) -> None:
+    suspects = [item for item in found if not item["control"]]
+    verdicts: dict[tuple[str, str], list[str]] = {}
+    for item in suspects:
+        verdicts.setdefault((item["repro"], str(item["case"])), []).append(item["verdict"])
+    gaps = {gap: {name for (name, _), row in verdicts.items() if row[gap] != row[gap + 1]} for gap in range(3)}
+    assert all(gaps.values())
+    assert len(set().union(*gaps.values())) >= 14
+    signatures = {item["signature"] or "" for item in suspects}
+    for kind in ("error: no member named", "file not found", "undefined symbol:", "hipError", "missing symbol"):
+        assert any(kind in signature for signature in signatures), kind
+
+
+def test_no_claim_differs_and_no_tag_lies(matrix: Path) -> None:
+    text = harness(matrix, "table").out
+    assert "the references say" not in text
+    assert "said to be" not in text
+
+
+def test_the_readme_shows_this_very_table(matrix: Path) -> None:
+    printed = harness(matrix, "table", "--format", "github").out.strip()
+    assert printed in (ROOT / "README.md").read_text(), "print it with: harness table --format github"
+
+
+def test_a_second_run_has_nothing_to_do(matrix: Path) -> None:
+    done = harness(matrix, "run", "--engine", "unix:///nonexistent.sock")
+    assert done.status == 0
+    assert done.err == ""
