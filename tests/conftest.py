@@ -76,10 +76,9 @@ class Ended:
 
 def harness(matrix: Path, *words: str, seconds: float = 500, **variables: str) -> Ended:
     """Run a harness command as a user does; a traceback is never acceptable."""
-    done = subprocess.run(
-        [HARNESS, words[0], "--matrix", matrix, *words[1:]], capture_output=True, text=True, check=False, timeout=seconds,
-        env={**os.environ, **variables},
-    )  # fmt: skip
+    command = [str(HARNESS), words[0], "--matrix", str(matrix), *words[1:]]
+    here = {**os.environ, **variables}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds, env=here)
     assert "Traceback" not in done.stderr, done.stderr
     return Ended(done.returncode, done.stdout, done.stderr)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -10,7 +11,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +23,9 @@ from harness.run.install import as_root, which
 from tests.conftest import HARNESS, PLAIN, Write, harness, repro_text, results
 from tests.test_run import recorded, wait_for
 
+LETTERS = "abcdefghijklmnopqrstu"
+BOMB = "a: &a [x,x]\n" + "".join(f"{c}: &{c} [*{p},*{p}]\n" for p, c in pairwise(LETTERS))
+
 # Every row: what the matrix or the command line says, the exit status, and words of the one paragraph.
 WRONG = {
     "unknown key": ("images: []\nimage: 1\n", 2, "matrix.yaml:2:1: image: unknown key (did you mean 'images'?)"),
@@ -27,7 +33,7 @@ WRONG = {
     "duplicate names": (f"images: [{PLAIN}, {PLAIN}]\n", 2, "the name 'plain' is used 2 times"),
     "empty axis": (f"images: [{PLAIN}]\nhomes: []\n", 2, "matrix.yaml:2:8: homes: must not be empty"),
     "no repros": (f"images: [{PLAIN}]\nrepros: []\n", 2, "must not be empty"),
-    "bomb": ("a: &a [x,x]\n" + "".join(f"{c}: &{c} [*{p},*{p}]\n" for p, c in zip("abcdefghijklmnopqrst", "bcdefghijklmnopqrstu", strict=True)), 2, "aliases expand"),
+    "bomb": (BOMB, 2, "aliases expand"),
     "not yaml": ("images: {\n", 2, "not valid YAML"),
     "a gpu where there is none": (f"images: [{PLAIN}]\ndevices: [gpu]\n", 2, "no AMD GPU"),
 }  # fmt: skip
@@ -102,10 +108,8 @@ def test_a_package_that_does_not_exist_is_the_matrix_s_mistake(project: Write) -
     assert (matrix.parent / ".harness/logs/build/wrong.log").read_text()
 
 
-def _list(matrix: Path) -> list[dict[str, object]]:
-    import json
-
-    listed: list[dict[str, object]] = json.loads(harness(matrix, "table", "--json").out)
+def _list(matrix: Path) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = json.loads(harness(matrix, "table", "--json").out)
     return listed
 
 
@@ -158,8 +162,9 @@ def private_engine(engine: Engine) -> Iterator[PrivateEngine]:
             os.killpg(made.process.pid, signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 made.process.wait(30)
-        for mount in [root / "data", *root.rglob("shm"), *root.rglob("merged")]:
-            subprocess.run(["umount", "-l", mount], capture_output=True, check=False)
+        mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
+        for mount in reversed([mount for mount in mounts if mount.startswith(f"{root}/")]):
+            subprocess.run(as_root("umount", "-l", mount) or [], capture_output=True, check=False)
         shutil.rmtree(root, ignore_errors=True)
 
 

@@ -80,12 +80,16 @@ _POSITION = re.compile(r"(\.[A-Za-z]+):\d+(?::\d+)?")
 _PROCESS = re.compile(r"\b(pid|tid|process|thread)([ =:#]+)\d+", re.IGNORECASE)
 _IN_TYPE = re.compile(r"(error: no member named '[^']+') in .*")
 _MEANT = re.compile(r"; did you mean .*")
+# What clang adds in parentheses, and what the author of an assertion wrote, say nothing that the rest does not.
+_DETAIL = re.compile(r" \((?:with operand types|aka) .*")
+_STATIC = re.compile(r"static.assert\w*(?: failed)? due to requirement ('[^']+').*")
 
 
 def normalise(name: str) -> str:
     """Take out of a name what differs from run to run; pure and idempotent."""
     for expression, by in (
         (_ADDRESS, "0x…"), (_PATH, r"\1"), (_POSITION, r"\1"), (_PROCESS, r"\1\2…"), (_IN_TYPE, r"\1"), (_MEANT, ""),
+        (_DETAIL, ""), (_STATIC, r"static assertion failed: \1"),
     ):  # fmt: skip
         name = expression.sub(by, name)
     name = " ".join(name.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 
@@ -33,18 +34,24 @@ def terminal(table: Table, *, width: int = 200) -> str:
 
 
 def github(table: Table) -> str:
-    """Write a GitHub Markdown table; what Markdown or HTML would take as its own stays text."""
+    """Write a GitHub Markdown table; what Markdown or HTML would take as its own stays text.
+
+    Cells are not padded: an issue may hold 65,536 characters, and spaces would be most of them.
+    https://github.github.com/gfm/#tables-extension-
+    """
     heads = ["repro", "case", *("<br>".join(_markdown(line) for line in head) for head in table.columns)]
     rows = [[_markdown(text) for text in row] for row in table.texts()]
-    return tabulate(rows, heads, tablefmt="pipe", disable_numparse=True) + _notes(table, "\n", _markdown)
+    lines = ["| " + " | ".join(row) + " |" for row in (heads, ["---"] * len(heads), *rows)]
+    return "\n".join(lines) + _notes(table, "\n", _markdown)
 
 
-# Every ASCII punctuation character may be escaped with a backslash: https://spec.commonmark.org/0.31.2/#backslash-escapes
-_SPECIAL = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>|~#"})
+# Every ASCII punctuation character may be escaped: https://spec.commonmark.org/0.31.2/#backslash-escapes
+# An underscore inside a word is one already, and the names of HIP are full of them.
+_SPECIAL = re.compile(r"[\\`*\[\]<>|~#&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def _markdown(text: str) -> str:
-    return text.translate(_SPECIAL).replace("&", "&amp;").replace("\n", " ")
+    return _SPECIAL.sub(lambda match: f"\\{match.group()}", text).replace("\n", " ")
 
 
 def _notes(table: Table, separator: str, write: Callable[[str], str] = str) -> str:
