@@ -237,13 +237,10 @@ def _progress() -> Progress:
 
 
 def _workflow(here: Survey, engine: Engine, progress: Progress) -> Run:
-    from harness.run.install import need_tool
+    from harness.run.tools import HostTools
     from harness.workflow import Run
 
-    def need(name: str, package: str) -> None:
-        need_tool(name, package, say=progress.say)
-
-    return Run(here, engine, progress, need)
+    return Run(here, engine, progress, HostTools(progress.say))
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from harness import leftovers
 from harness.build.bases import Bases
+from harness.build.builder import Tools
 from harness.build.dockerfiles import render_cell, render_image
 from harness.build.images import Built, Workshop
 from harness.build.known import cell_image_name
@@ -32,18 +33,15 @@ from harness.survey import Standing, Survey
 BUILDS_AT_ONCE = max(2, os.cpu_count() or 1)
 
 
-NeedTool = Callable[[str, str], None]  # takes a program and the package that has it
-
-
 class Run:
     """One invocation: it owns one record file, and its containers carry its name."""
 
-    def __init__(self, survey: Survey, engine: Engine, progress: Progress, need: NeedTool) -> None:
+    def __init__(self, survey: Survey, engine: Engine, progress: Progress, tools: Tools) -> None:
         self._survey = survey
         self._project = survey.project
         self._engine = engine
         self._progress = progress
-        self._bases = Bases(engine, self._project.state, need)
+        self._bases = Bases(engine, self._project.state, tools)
         self._workshop = Workshop(
             engine=engine,
             state=self._project.state,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from harness.build.builder import Builder
+from harness.build.builder import Builder, Tools
 from harness.build.dockerfiles import REPOSITORY, Base
 from harness.build.state import read_state, write_state
 from harness.errors import InfraError
@@ -69,11 +69,11 @@ def recorded(state: Path, source: DistroSource) -> Base | None:
 class Bases:
     """Provide bases on one engine; safe to use from several threads, each base is made once."""
 
-    def __init__(self, engine: Builder, state: Path, need_tool: Callable[[str, str], None]) -> None:
+    def __init__(self, engine: Builder, state: Path, tools: Tools) -> None:
         self._engine = engine
         self._state = state
         self._scratch = state / "tmp"
-        self._need_tool = need_tool
+        self._tools = tools
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
 
@@ -124,15 +124,15 @@ class Bases:
         return Chosen(reference=reference, how=f"{source.distribution}:{tag} from the registry")
 
     def _bootstrap(self, source: DistroSource, name: str, progress: Callable[[str], None]) -> None:
-        self._need_tool("mmdebstrap", "mmdebstrap")
+        self._tools.need("mmdebstrap", "mmdebstrap")
         self._scratch.mkdir(parents=True, exist_ok=True)
         progress(f"making {name} with mmdebstrap")
         with tempfile.TemporaryDirectory(dir=self._scratch, prefix=f"{os.getpid()}-") as folder:
             archive = Path(folder) / "root.tar"
             with archive.open("wb") as output:
-                made = subprocess.run(  # the words are held to patterns by the model
-                    bootstrap_command(source), stdout=output, stderr=subprocess.PIPE, check=False
-                )
+                # Unprivileged, mmdebstrap needs user namespaces and subordinate ids, which many hosts do not give.
+                command = self._tools.as_root(bootstrap_command(source))
+                made = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
             if made.returncode:
                 raise InfraError(_explain(source, made.stderr.decode(errors="replace")))
             self._engine.import_root(archive, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +18,16 @@ class BuildError(Exception):
         super().__init__(message)
         self.message = message
         self.log = log
+
+
+class Tools(Protocol):
+    """The programs of the building host; ``run.tools`` has them."""
+
+    def need(self, name: str, package: str) -> None:
+        """Make sure that a program is there, installing the package that has it if need be."""
+
+    def as_root(self, command: Sequence[str]) -> list[str]:
+        """Return the words that run a command as root."""
 
 
 class Builder(Protocol):

@@ -44,10 +44,14 @@ class Context:
         """Return the image's name with a tag that changes whenever its spec does."""
         return f"{self.name}:{self.spec_hash[:12]}"
 
-    def write(self, folder: Path) -> None:
-        """Write the context to ``folder`` in place of what was there; a reader sees the old one or the new one."""
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    def write(self, folder: Path, scratch: Path) -> None:
+        """Write the context to ``folder`` in place of what was there; it is never there half-written.
+
+        ``scratch`` is a folder on the same file system; what a killed process leaves there bears its number.
+        """
+        for parent in (folder.parent, scratch):
+            parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=scratch))
         fresh.chmod(0o755)
         (fresh / "Dockerfile").write_text(self.dockerfile)
         for name, file in self.files.items():

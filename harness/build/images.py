@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock
 from pydantic import BaseModel
 
 from harness.build.builder import LABEL_PROJECT, LABEL_SPEC, Builder, BuildError
@@ -46,7 +47,14 @@ class Workshop:
 
         Raises ConfigError for what the matrix asked wrongly, InfraError for trouble of network, disk or engine.
         """
-        context.write(self.state / "images" / name)
+        locks = self.state / "locks"
+        locks.mkdir(parents=True, exist_ok=True)
+        # Two harness processes may want the same image at once: the second finds what the first has built.
+        with FileLock(locks / f"{name}.lock"):
+            return self._ensure(name, context, progress, look_inside=look_inside)
+
+    def _ensure(self, name: str, context: Context, progress: Callable[[str], None], *, look_inside: bool) -> Built:
+        context.write(self.state / "images" / name, self.state / "tmp")
         built = remembered(self.state, name, context)
         image_id = self.engine.image_id(context.tag)
         if built is None or built.image_id != image_id:

@@ -96,8 +96,10 @@ def test_the_hash_follows_what_decides_the_image_and_nothing_of_the_host(tmp_pat
 
 def test_a_context_is_replaced_as_a_whole(tmp_path: Path) -> None:
     target = tmp_path / "images" / "a"
-    Context(name="n", dockerfile="FROM a\n", files={"x/old": File(content=b"1")}).write(target)
-    Context(name="n", dockerfile="FROM b\n", files={"run": File(content=b"2", executable=True)}).write(target)
+    Context(name="n", dockerfile="FROM a\n", files={"x/old": File(content=b"1")}).write(target, tmp_path / "tmp")
+    Context(name="n", dockerfile="FROM b\n", files={"run": File(content=b"2", executable=True)}).write(
+        target, tmp_path / "tmp"
+    )
     assert sorted(path.name for path in target.rglob("*")) == ["Dockerfile", "run"]
     assert (target / "Dockerfile").read_text() == "FROM b\n"
     assert (target / "run").stat().st_mode & 0o111
