@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Literal, Optional
@@ -42,7 +45,7 @@ def plan(
     """List the cells of the matrix and what of them is there already."""
     from harness import commands as do
 
-    print(do.plan(matrix, containing=cell, with_commands=commands, as_json=json))
+    _print(do.plan(matrix, containing=cell, with_commands=commands, as_json=json))
 
 
 @app.command()
@@ -50,7 +53,7 @@ def images(matrix: MatrixFile = Path("matrix.yaml"), engine: EngineUrl = None, j
     """Build the images of the matrix and show what is inside them."""
     from harness import commands as do
 
-    print(do.images(matrix, engine, as_json=json))
+    _print(do.images(matrix, engine, as_json=json))
 
 
 @app.command()
@@ -65,7 +68,7 @@ def run(
     from harness import commands as do
 
     status, text = do.run(matrix, engine, containing=cell, fresh=fresh, fail=fail)
-    print(text)
+    _print(text)
     raise typer.Exit(status)
 
 
@@ -74,16 +77,16 @@ def table(
     matrix: MatrixFile = Path("matrix.yaml"),
     form: Annotated[Format, typer.Option("--format", "-f", help="How to write it.")] = "terminal",
     only_differing: Annotated[bool, typer.Option("--only-differing", help="Only rows whose verdicts differ.")] = False,
+    json: Json = False,
     records: Annotated[
         Optional[list[Path]],  # noqa: UP045
-        typer.Option(metavar="FILE", help="Make the table of these record files alone, such as another host's."),
+        typer.Argument(metavar="[RECORDS]...", help="Make the table of these record files alone: another host's, say."),
     ] = None,
-    json: Json = False,
 ) -> None:
     """Print the table of what has run."""
     from harness import commands as do
 
-    print(do.table(matrix, "json" if json else form, only_differing=only_differing, records=records or []))
+    _print(do.table(matrix, "json" if json else form, only_differing=only_differing, records=records or []))
 
 
 @app.command()
@@ -98,7 +101,7 @@ def clean(
     """Remove what ended runs left behind, and more where asked; never what is somebody else's."""
     from harness import commands as do
 
-    do.clean(matrix, engine=engine, images=images, records=records)
+    do.clean(matrix, os.environ.get("ENGINE"), engine=engine, images=images, records=records)
 
 
 @app.command()
@@ -106,7 +109,7 @@ def schema() -> None:
     """Print the JSON Schema of matrix.yaml, for editors."""
     from harness import commands as do
 
-    print(do.schema())
+    _print(do.schema())
 
 
 @app.command()
@@ -117,7 +120,15 @@ def new(
     """Start a new reproducer under repros/."""
     from harness import commands as do
 
-    print(do.new(matrix, name))
+    _print(do.new(matrix, name, program=sys.argv[0]))
+
+
+def _print(text: str) -> None:
+    """Print a result; a reader that has gone (`harness table | head`) has what it wanted."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _version(asked: bool) -> None:
@@ -135,26 +146,33 @@ def root(
 
 def main() -> None:
     """Run one command and end with the status that the contract gives it; no error leaves as a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no UTF-8 is no reason to fail
+    status = _status()
+    if status == INTERRUPTED:
+        print(f"\ninterrupted; to resume, run: {_again()}", file=sys.stderr, flush=True)
+        # Builds that still wait for the engine would hold the process up; their connections end with it.
+        os._exit(status)
+    sys.exit(status)
+
+
+def _status() -> int:
     try:
-        status = app(standalone_mode=False)
+        return app(standalone_mode=False) or 0  # typer turns Ctrl-C into 130 by itself
     except HarnessError as error:
         print(f"error: {error}", file=sys.stderr)
-        status = error.exit_status
+        return error.exit_status
     except typer.TyperException as error:
         print(f"error: {error}", file=sys.stderr)
-        status = 2
+        return 2
     except (KeyboardInterrupt, typer.Abort):
-        status = INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has gone (`harness table | head`); say nothing more, also not at exit.
-        sys.stderr.close()
-        status = 0
-    if status == INTERRUPTED:  # typer turns Ctrl-C into this status by itself
-        print(f"\ninterrupted; to resume, run: {_again()}", file=sys.stderr)
-    sys.exit(status or 0)
+        return INTERRUPTED
+    except OSError as error:
+        print(f"error: {error.filename or 'this machine'}: {error.strerror or error}", file=sys.stderr)
+        return 3
 
 
 def _again() -> str:
-    import shlex
-
-    return shlex.join(["harness", *(word for word in sys.argv[1:] if word != "--fresh")])
+    """Return the command to resume with: `--fresh` would begin anew."""
+    return shlex.join(word for word in sys.argv if word != "--fresh")

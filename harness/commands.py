@@ -6,7 +6,7 @@ import json
 import shutil
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from harness.errors import ConfigError, HarnessError
+from harness.errors import ConfigError, HarnessError, InfraError
+from harness.plan.loading import load
 from harness.plan.models import Matrix
 from harness.plan.project import Project, read
+from harness.results import query
+from harness.results.record import read as read_records
+from harness.show import formats
 from harness.show.progress import Progress, view
+from harness.show.tables import differing, lay_out
 from harness.survey import Standing, Survey, claims, survey
 
 if TYPE_CHECKING:
@@ -49,6 +54,8 @@ def _plan_line(standing: Standing) -> str:
         state = f"skip: {standing.unmet}"
     elif standing.key is None:
         state = f"to build, then {standing.cell.trials} to run"
+        if standing.trouble:
+            state += f" (the last build failed: {standing.trouble})"
     elif standing.missing:
         state = f"built, {standing.missing} to run"
     else:
@@ -79,7 +86,8 @@ def _build_line(project: Project, standing: Standing) -> str:
     if standing.built is None:
         return "# not built yet: `harness run` writes its Dockerfile"
     folder = project.state / "images" / cell_image_name(standing.cell.image, standing.cell.repro)
-    return shlex.join(["docker", "build", "--network", "host", "-t", standing.built.tag, str(folder)])
+    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+    return shlex.join(["docker", "build", "--network", "host", "-t", standing.built.tag, str(shown)])
 
 
 def _run_line(project: Project, standing: Standing) -> str:
@@ -119,29 +127,48 @@ def images(matrix: Path, override: str | None, *, as_json: bool) -> str:
 
 
 def run(matrix: Path, override: str | None, *, containing: str, fresh: bool, fail: bool) -> tuple[int, str]:
-    """Complete the matrix and return the exit status with the table.
+    """Complete the matrix and return the exit status with the table of the cells that were chosen.
 
     Raises ConfigError or InfraError when nothing could be run at all.
     """
+    from harness import leftovers
+
     project = read(matrix)
     here = survey(project)
-    chosen = [standing for standing in here.standings() if containing in standing.cell.name]
-    if not chosen:
-        raise ConfigError(f"--cell {containing}: no cell has this in its name; `harness plan` lists the names")
-    if fresh:
-        chosen = [replace(standing, fresh=True) for standing in chosen]
-    errors: list[HarnessError] = []
-    if any(standing.missing for standing in chosen):
-        with _terminable(), _progress() as progress, _engine(project, override, progress.say) as engine:
-            workflow = _workflow(here, engine, progress)
-            workflow.complete([standing for standing in chosen if standing.missing])
-        errors = list(workflow.failures.values())
-        here = survey(project)
+
+    def wait() -> None:
+        _say("waiting for another run of this project to end")
+
+    with _terminable(), leftovers.alone(project, wait=wait) as waited:
+        here = survey(project) if waited else here
+        errors = _complete(here, override, _chosen(here, containing, fresh=fresh))
+    here = survey(project)
+    left = sum(standing.missing > 0 for standing in _chosen(here, containing, fresh=False))
+    if left and not errors:
+        errors = [InfraError(f"{left} cells got no answer; the footnotes say why. `harness run` tries them again.")]
     _print_errors(errors)
-    results = here.results()
+    results = here.results(containing)
     failed = any(item.verdict.word in {"fail", "flaky"} and not item.control for item in results)
     status = worst(errors).exit_status if errors else 1 if fail and failed else 0
-    return status, _table(project, "terminal", only_differing=False)
+    return status, _written(here, results, "terminal", only_differing=False)
+
+
+def _chosen(here: Survey, containing: str, *, fresh: bool = False) -> list[Standing]:
+    chosen = [replace(standing, fresh=fresh) for standing in here.standings() if containing in standing.cell.name]
+    if not chosen:
+        raise ConfigError(f"--cell {containing}: no cell has this in its name; `harness plan` lists the names")
+    return chosen
+
+
+def _complete(here: Survey, override: str | None, chosen: Sequence[Standing]) -> list[HarnessError]:
+    """Run what the chosen cells miss; return what kept images from being built."""
+    pending = [standing for standing in chosen if standing.missing]
+    if not pending:
+        return []
+    with _progress() as progress, _engine(here.project, override, progress.say) as engine:
+        workflow = _workflow(here, engine, progress)
+        workflow.complete(pending)
+    return list(workflow.failures.values())
 
 
 def worst(errors: Sequence[HarnessError]) -> HarnessError:
@@ -155,36 +182,27 @@ def _print_errors(errors: Iterable[HarnessError]) -> None:
 
 
 def table(matrix: Path, form: str, *, only_differing: bool, records: Sequence[Path]) -> str:
-    """Return the table in the format asked for."""
-    if records:
-        return _foreign(records, form, only_differing=only_differing)
-    return _table(read(matrix), form, only_differing=only_differing)
-
-
-def _table(project: Project, form: str, *, only_differing: bool) -> str:
-    here = survey(project)
-    results = here.results()
-    return _written(results, form, only_differing=only_differing, notes=[*here.notes(), *claims(results, project)])
-
-
-def _foreign(records: Sequence[Path], form: str, *, only_differing: bool) -> str:
-    from harness.results import query
-    from harness.results.record import read as read_records
-
+    """Return the table in the format asked for: of the matrix, or of record files alone."""
+    if not records:
+        here = survey(read(matrix))
+        return _written(here, here.results(), form, only_differing=only_differing)
     for path in records:
         if not path.is_file():
-            raise ConfigError(f"--records {path}: there is no such file")
-    return _written(query.from_records(read_records(records)), form, only_differing=only_differing, notes=[])
+            raise ConfigError(f"{path}: there is no such record file")
+    return _formatted(query.from_records(read_records(records)), form, only_differing=only_differing, notes=[])
 
 
-def _written(results: Sequence[Any], form: str, *, only_differing: bool, notes: Sequence[str]) -> str:
-    from harness.show import formats
-    from harness.show.tables import lay_out
+def _written(here: Survey, results: Sequence[query.Result], form: str, *, only_differing: bool) -> str:
+    notes = [*here.notes(), *claims(results, here.project)]
+    return _formatted(results, form, only_differing=only_differing, notes=notes)
 
-    laid_out = lay_out(results, only_differing=only_differing, notes=notes)
+
+def _formatted(results: Sequence[query.Result], form: str, *, only_differing: bool, notes: Sequence[str]) -> str:
+    shown = differing(results) if only_differing else list(results)
+    if form == "json":
+        return formats.as_json(shown)
+    laid_out = lay_out(shown, notes=notes)
     match form:
-        case "json":
-            return formats.as_json(results)
         case "github":
             return formats.github(laid_out)
         case "csv":
@@ -193,7 +211,7 @@ def _written(results: Sequence[Any], form: str, *, only_differing: bool, notes: 
             return formats.terminal(laid_out, width=shutil.get_terminal_size((200, 50)).columns)
 
 
-def clean(matrix: Path, *, engine: bool, images: bool, records: bool) -> None:
+def clean(matrix: Path, override: str | None, *, engine: bool, images: bool, records: bool) -> None:
     """Remove leftovers of ended runs; images, records, and the engine that we started only where asked."""
     from harness import leftovers
     from harness.run import daemon
@@ -201,18 +219,19 @@ def clean(matrix: Path, *, engine: bool, images: bool, records: bool) -> None:
 
     project = read(matrix)
     leftovers.remove_scratch(project)
-    if (there := present(_say)) is None:
+    if (there := present(override, _say)) is None:
         _say("no container engine answers; containers and images of ours, if any, stay until one does")
     else:
         with closing(Engine(there)) as client:
             _say(f"removed {leftovers.remove_containers(project, client)} containers of ended runs")
             if images:
                 _say(f"removed {leftovers.remove_images(project, client)} images")
-    if records:
-        shutil.rmtree(leftovers.runs_folder(project), ignore_errors=True)
-        _say("removed the records of all runs")
-    if engine and not daemon.stop(project.state, _say):
-        _say("no container engine was started here; nothing to stop")
+    with leftovers.alone(project, wait=None) if records or engine else nullcontext():
+        if records:
+            shutil.rmtree(leftovers.runs_folder(project), ignore_errors=True)
+            _say("removed the records of all runs")
+        if engine and not daemon.stop(project.state, _say):
+            _say("no container engine was started here; nothing to stop")
 
 
 def schema() -> str:
@@ -220,12 +239,15 @@ def schema() -> str:
     return json.dumps(Matrix.model_json_schema(), indent=1)
 
 
-def new(matrix: Path, name: str) -> str:
+def new(matrix: Path, name: str, *, program: str) -> str:
     """Scaffold a reproducer and say what to do next."""
     from harness.plan.scaffold import scaffold
 
     folder = scaffold(matrix.resolve().parent, name)
-    return f"{folder}: edit repro.yaml and main.hip there, then run: harness run --cell {name}"
+    text = f"{folder}: edit repro.yaml and main.hip there, then run: {program} run --cell {name}"
+    if matrix.is_file() and load(matrix, Matrix).repros:
+        text += f"\n{matrix} names its repros one by one: add {name} to `repros:` there"
+    return text
 
 
 def _say(text: str) -> None:
@@ -245,13 +267,14 @@ def _workflow(here: Survey, engine: Engine, progress: Progress) -> Run:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does: containers gone, records whole."""
+    """Let SIGTERM and a closed terminal end a run as Ctrl-C does: containers gone, records whole."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

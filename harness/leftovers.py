@@ -6,11 +6,13 @@ import contextlib
 import hashlib
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from harness.build.builder import LABEL_BUILT_FOR
+from harness.errors import InfraError
 from harness.plan.project import Project
 from harness.run.engine import LABEL_PROJECT, LABEL_RUN, Engine
 
@@ -28,10 +30,36 @@ def runs_folder(project: Project) -> Path:
 @contextlib.contextmanager
 def owned(project: Project, run: str) -> Iterator[None]:
     """Hold the lock of a run: whoever can take it later knows that the run is over, however it ended."""
-    lock = FileLock(_lock_file(project, run))
-    with lock:
-        yield
-    Path(lock.lock_file).unlink(missing_ok=True)
+    path = _lock_file(project, run)
+    try:
+        with FileLock(path):
+            yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def alone(project: Project, *, wait: Callable[[], None] | None) -> Iterator[bool]:
+    """Be the only run of this project on this host: two would run the same trials twice.
+
+    Yields whether another run had to end first. ``wait`` is called before waiting for it; without ``wait``, InfraError
+    is raised at once.
+    """
+    project.state.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(project.state / f"run-{socket.gethostname()}.lock")
+    waited = False
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        waited = True
+        if wait is None:
+            raise InfraError("A run of this project is under way; end it first, or wait until it has ended.") from None
+        wait()
+        lock.acquire()
+    try:
+        yield waited
+    finally:
+        lock.release()
 
 
 def _lock_file(project: Project, run: str) -> Path:
@@ -56,7 +84,8 @@ def remove_containers(project: Project, engine: Engine) -> int:
     """Remove the containers of this project's ended runs; return how many there were."""
     removed = 0
     for container in engine.containers(f"{LABEL_PROJECT}={project_id(project)}"):
-        if is_over(project, container.get("Labels", {}).get(LABEL_RUN, "")):
+        run = container.get("Labels", {}).get(LABEL_RUN)
+        if run and is_over(project, run):
             engine.remove(container["Id"])
             removed += 1
     return removed
@@ -70,12 +99,13 @@ def remove_scratch(project: Project) -> None:
 
 
 def remove_images(project: Project, engine: Engine) -> int:
-    """Remove the images that this project built, and what is known of them; return how many there were."""
-    found = engine.images(f"{LABEL_PROJECT}={project_id(project)}")
+    """Remove the images that this project built; return how many there were.
+
+    What is known of them stays: the records of what ran in them are as true as before.
+    """
+    found = engine.images(f"{LABEL_BUILT_FOR}={project_id(project)}")
     # Images of cells stand on the layers of their ROCm image: the youngest go first.
     for image in sorted(found, key=lambda image: -int(image["Created"])):
         for tag in image.get("RepoTags") or [image["Id"]]:
             engine.remove_image(tag)
-    for folder in ("built", "images"):
-        shutil.rmtree(project.state / folder, ignore_errors=True)
     return len(found)

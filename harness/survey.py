@@ -86,7 +86,11 @@ class Survey:
     def standing(self, cell: Cell, image: Built | None, built: Built | None) -> Standing:
         """Return the standing of one cell, given what is known of its images."""
         grant = self.grants[cell.device.name]
-        identity = Identity(image_id=built.image_id, device=grant.identity) if built else None
+        identity = (
+            Identity(image_id=built.image_id, device=grant.identity, limits=self.project.matrix.limits)
+            if built
+            else None
+        )
         name = key(cell, identity) if identity else None
         return Standing(
             cell=cell,
@@ -99,9 +103,11 @@ class Survey:
             trouble=self.shelf.trouble(cell.image.name) or self.shelf.trouble(cell_image_name(cell.image, cell.repro)),
         )
 
-    def results(self) -> list[query.Result]:
-        """Sum up every cell, controls taken into account."""
-        return query.with_controls([standing.result() for standing in self.standings()])
+    def results(self, containing: str = "") -> list[query.Result]:
+        """Sum up the cells whose name contains a text, controls taken into account."""
+        standings = self.standings()
+        results = query.with_controls([standing.result() for standing in standings])
+        return [item for standing, item in zip(standings, results, strict=True) if containing in standing.cell.name]
 
     def notes(self) -> list[str]:
         """Return what a reader of any table must know of the images: lies, mixed releases, claims that differ."""
@@ -122,7 +128,9 @@ def unmet(cell: Cell, grant: DeviceGrant, image: Built | None) -> str | None:
     for need in cell.repro.spec.needs:
         if need in of_devices and need not in grant.offers:
             return f"needs {need}; device {grant.label} does not offer it"
-        if need not in of_devices and image and image.probe and need not in image.probe.offers:
+        # What a repro adds by packages of its own is in no probe of the image.
+        brings_own = bool(cell.repro.spec.packages)
+        if need not in of_devices and not brings_own and image and image.probe and need not in image.probe.offers:
             return f"needs {need}, which the image does not hold"
     return None
 
@@ -138,7 +146,7 @@ def claims(results: Sequence[query.Result], project: Project) -> list[str]:
         expected = "fail" if SpecifierSet(claimed).contains(version, prereleases=True) else "pass"
         if (item.verdict.word == "pass") != (expected == "pass"):
             notes.append(
-                f"{item.repro} {item.label} on {item.place.image}: the references say that ROCm {claimed} is affected, "
+                f"{item.name} on {item.place.image}: the references say that ROCm {claimed} is affected, "
                 f"so {expected} was expected on {item.rocm}; measured: {item.verdict.text}"
             )
     return notes

@@ -17,20 +17,22 @@ from harness.build.dockerfiles import render_cell, render_image
 from harness.build.images import Built, Workshop
 from harness.build.known import cell_image_name
 from harness.errors import HarnessError, InfraError
-from harness.judge.outcomes import Judgement, judge
 from harness.plan.models import Image
 from harness.plan.repros import ReproFolder
-from harness.results.record import Record, Writer
+from harness.recording import Recording
+from harness.results.record import Writer
 from harness.run import launch, limits
 from harness.run.container import ContainerSpec
 from harness.run.engine import LABEL_PROJECT, LABEL_RUN, Engine
 from harness.run.schedule import Job, Schedule
-from harness.run.trials import Trial
 from harness.show.progress import Progress
 from harness.survey import Standing, Survey
 
 # Builds spend their time in package downloads and compilers; more at once than processors only makes them wait.
 BUILDS_AT_ONCE = max(2, os.cpu_count() or 1)
+
+
+Maker = Callable[[Callable[[str], None]], tuple[Built, bool]]  # makes an image; says whether it was not there
 
 
 class Run:
@@ -54,9 +56,10 @@ class Run:
             jobs=self._project.jobs,
         )  # fmt: skip
         self.name = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"
+        engine.labels = {LABEL_PROJECT: leftovers.project_id(self._project), LABEL_RUN: self.name}
 
-    def complete(self, pending: Sequence[Standing]) -> int:
-        """Build and run what ``pending`` cells still miss; return how many trials said something.
+    def complete(self, pending: Sequence[Standing]) -> None:
+        """Build and run what ``pending`` cells still miss; what could not be built is in ``failures``.
 
         Raises InfraError when the engine or the disk ends the run; what was recorded by then stays.
         """
@@ -67,9 +70,8 @@ class Run:
             leftovers.remove_scratch(self._project)
             images = self.build_images({standing.cell.image.name: standing.cell.image for standing in pending})
             ready = self._build_cells(pending, images)
-            jobs = [self._job(standing) for standing in ready if standing.missing]
-            trials = self._run(jobs, writer, {standing.key or "": standing for standing in ready})
-        return sum(trials.values())
+            # Cells that no difference tells apart share a key, and one set of trials serves them all.
+            self._run({standing.key: standing for standing in ready if standing.key and standing.missing}, writer)
 
     # Images
 
@@ -77,8 +79,8 @@ class Run:
         """Build ROCm images and look inside; what could not be built is in ``failures``."""
         return self._together("images", {name: self._image_maker(image) for name, image in images.items()})
 
-    def _image_maker(self, image: Image) -> Callable[[Callable[[str], None]], Built]:
-        def make(note: Callable[[str], None]) -> Built:
+    def _image_maker(self, image: Image) -> Maker:
+        def make(note: Callable[[str], None]) -> tuple[Built, bool]:
             base = self._bases.provide(image.source, note)
             context = render_image(image, base, ca_bundle=self._survey.shelf.host.ca_bundle)
             return self._workshop.ensure(image.name, context, note, look_inside=True)
@@ -106,15 +108,15 @@ class Run:
                 ready.append(replace(found, fresh=standing.fresh))
         return ready
 
-    def _cell_maker(self, image: Image, repro: ReproFolder) -> Callable[[Callable[[str], None]], Built]:
-        def make(note: Callable[[str], None]) -> Built:
+    def _cell_maker(self, image: Image, repro: ReproFolder) -> Maker:
+        def make(note: Callable[[str], None]) -> tuple[Built, bool]:
             base = self._bases.provide(image.source, note)
             context = render_cell(image, base, repro, ca_bundle=self._survey.shelf.host.ca_bundle)
             return self._workshop.ensure(cell_image_name(image, repro), context, note, look_inside=False)
 
         return make
 
-    def _together(self, phase: str, makers: Mapping[str, Callable[[Callable[[str], None]], Built]]) -> dict[str, Built]:
+    def _together(self, phase: str, makers: Mapping[str, Maker]) -> dict[str, Built]:
         """Build side by side; what fails is noted, shown, and leaves the others alone."""
         built: dict[str, Built] = {}
         self._progress.phase(phase, len(makers))
@@ -128,11 +130,11 @@ class Run:
             pool.shutdown(wait=False, cancel_futures=True)
         return built
 
-    def _make(self, name: str, maker: Callable[[Callable[[str], None]], Built]) -> Built | None:
+    def _make(self, name: str, maker: Maker) -> Built | None:
         self._progress.begin(name)
         started = time.monotonic()
         try:
-            built = maker(lambda text: self._progress.note(name, text))
+            built, made_now = maker(lambda text: self._progress.note(name, text))
         except HarnessError as error:
             self.failures[name] = error
             self._survey.shelf.note_trouble(name, str(error))
@@ -142,84 +144,37 @@ class Run:
             return None
         self._survey.shelf.note_trouble(name, None)
         version = f", ROCm {built.probe.rocm}" if built.probe and built.probe.rocm else ""
-        self._progress.end(name, f"built{version} ({time.monotonic() - started:.1f} s)")
+        did = f"built in {time.monotonic() - started:.0f} s" if made_now else "there already"
+        self._progress.end(name, f"{did}{version}")
         return built
 
     # Cells
 
-    def _job(self, standing: Standing) -> Job:
+    def _job(self, key: str, standing: Standing) -> Job:
         cell = standing.cell
         matrix_limits = self._project.matrix.limits
         assert standing.built is not None  # noqa: S101 (ready cells are built)
         spec = launch.plain(cell, image=standing.built.tag, device=standing.device, limits=matrix_limits)
-        labels = {LABEL_PROJECT: leftovers.project_id(self._project), LABEL_RUN: self.name}
 
-        def describe(first: int, last: int) -> ContainerSpec:
+        def describe(first: int, last: int, nonce: str) -> ContainerSpec:
             return launch.recorded(
                 spec, first=first, last=last, timeout=cell.timeout, limits=matrix_limits, memory=self._memory,
-                labels=labels,
+                nonce=nonce, labels=self._engine.labels,
             )  # fmt: skip
 
         first = max((record.trial for record in standing.records), default=0) + 1
-        return Job(cell=cell, key=standing.key or "", first=first, last=first + standing.missing - 1, spec=describe)
+        return Job(cell=cell, key=key, first=first, last=first + standing.missing - 1, spec=describe)
 
-    def _run(self, jobs: Sequence[Job], writer: Writer, standings: Mapping[str, Standing]) -> dict[str, int]:
-        """Run the jobs and record their trials; return how many trials each key got that said something."""
-        told: dict[str, int] = {}
-        results: dict[str, list[str]] = {}
+    def _run(self, standings: Mapping[str, Standing], writer: Writer) -> None:
+        jobs = [self._job(key, standing) for key, standing in standings.items()]
+        recording = Recording(self.name, writer, standings)
         self._progress.phase("cells", len(jobs))
-
-        def report(job: Job, trial: Trial) -> bool:
-            judgement = judge(trial, build_is_experiment=job.cell.repro.spec.regressed_when == "build")
-            writer.append(self._record(standings[job.key], trial, judgement))
-            says_something = judgement.outcome.value != "infra"
-            words = results.setdefault(job.key, [])
-            words.append(judgement.signature or judgement.outcome.value)
-            if says_something:
-                told[job.key] = told.get(job.key, 0) + 1
-            if trial.number == job.last or not says_something:
-                self._progress.end(job.cell.name, _summary(judgement, len(words)))
-            return says_something
-
         schedule = Schedule(
-            self._engine, jobs=self._project.jobs, report=report,
+            self._engine,
+            jobs=self._project.jobs,
+            report=recording.report,
             started=lambda job: self._progress.begin(job.cell.name),
-        )  # fmt: skip
+            finished=lambda job: self._progress.end(job.cell.name, recording.summary(job)),
+        )
         with limits.DiskWatch(self._engine.facts(), schedule.stop):
             schedule.run(jobs)
-        return told
-
-    def _record(self, standing: Standing, trial: Trial, judgement: Judgement) -> Record:
-        cell = standing.cell
-        assert standing.built is not None  # noqa: S101
-        return Record(
-            run=self.name,
-            time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            key=standing.key or "",
-            repro=cell.repro.name,
-            case=dict(cell.case.params),
-            control=cell.case.control,
-            image=cell.image.name,
-            image_id=standing.built.image_id,
-            rocm=standing.rocm,
-            device=standing.device.label,
-            home=cell.home.name,
-            environment=cell.environment.name,
-            trial=trial.number,
-            outcome=judgement.outcome,
-            signature=judgement.signature,
-            reason=judgement.reason,
-            status=trial.status,
-            duration=trial.duration,
-            stdout=trial.stdout.text,
-            stderr=trial.stderr.text,
-            observations=dict(judgement.observations),
-            metrics=tuple(metric.__dict__ for metric in judgement.metrics),
-        )
-
-
-def _summary(judgement: Judgement, trials: int) -> str:
-    word = judgement.outcome.value
-    if detail := judgement.signature or judgement.reason:
-        word += f": {detail}"
-    return word if trials == 1 else f"{word} (last of {trials} trials)"

@@ -30,7 +30,7 @@ BOMB = "a: &a [x,x]\n" + "".join(f"{c}: &{c} [*{p},*{p}]\n" for p, c in pairwise
 WRONG = {
     "unknown key": ("images: []\nimage: 1\n", 2, "matrix.yaml:2:1: image: unknown key (did you mean 'images'?)"),
     "wrong type": (f"images: [{PLAIN}]\njobs: all\n", 2, "matrix.yaml:2:7: jobs:"),
-    "duplicate names": (f"images: [{PLAIN}, {PLAIN}]\n", 2, "the name 'plain' is used 2 times"),
+    "duplicate names": (f"images: [{PLAIN}, {PLAIN}]\n", 2, "the name 'plain' is used twice"),
     "empty axis": (f"images: [{PLAIN}]\nhomes: []\n", 2, "matrix.yaml:2:8: homes: must not be empty"),
     "no repros": (f"images: [{PLAIN}]\nrepros: []\n", 2, "must not be empty"),
     "bomb": (BOMB, 2, "aliases expand"),
@@ -61,7 +61,7 @@ def test_a_wrong_matrix_is_told_in_one_paragraph_and_nothing_runs(project: Write
         (["run", "--matrix", "none.yaml"], "there is no such file"),
         (["run", "--engine", "nonsense"], "an engine is named by docker, podman, or a URL"),
         (["run", "--cell", "no such cell"], "no cell has this in its name"),
-        (["table", "--records", "none.jsonl"], "there is no such file"),
+        (["table", "none.jsonl"], "there is no such record file"),
         (["new", "Not A Name"], "cannot name a repro"),
         (["new", "r"], "is there already"),
     ],

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import queue
 import shlex
 import subprocess
 import tempfile
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as Late
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -26,7 +25,7 @@ from harness.errors import InfraError
 from harness.plan.models import DistroSource
 
 # A registry that is not there is usually refused at once; behind a silent firewall it would hold a run up for minutes.
-REGISTRY_PATIENCE = 30.0
+REGISTRY_PATIENCE = 60.0
 
 
 class Chosen(BaseModel):
@@ -91,37 +90,66 @@ class Bases:
     def _provide(self, source: DistroSource, name: str, progress: Callable[[str], None]) -> Base:
         record = _record(self._state, source)
         chosen = read_state(record, Chosen)
-        if chosen is None or self._engine.image_id(chosen.reference) is None:
+        if chosen is None or not self._is_there(chosen.reference, progress):
             chosen = self._choose(source, name, progress)
             write_state(record, chosen)
         return Base(reference=chosen.reference, how=chosen.how)
 
+    def _is_there(self, reference: str, progress: Callable[[str], None]) -> bool:
+        """Tell whether a recorded base is there, or can be had again by its digest."""
+        if self._engine.image_id(reference) is not None:
+            return True
+        repository, found, digest = reference.partition("@")
+        if not found:
+            return False
+        try:
+            self._patiently_pull(repository, digest, progress)
+        except InfraError:
+            return False
+        return True
+
     def _choose(self, source: DistroSource, name: str, progress: Callable[[str], None]) -> Chosen:
-        how = f"{name.split('/', 1)[1]}, made here by: {shlex.join(bootstrap_command(source))} | docker import - {name}"
-        made_before = self._engine.image_id(name) is not None
-        if source.base != "registry" and made_before:
-            return Chosen(reference=name, how=how)
-        if source.base != "bootstrap":
+        if source.base != "registry" and self._engine.image_id(name) is not None:
+            return self._by_content(source, name)
+        if source.base != "bootstrap" and not source.own_lists:
+            tag = f"{source.suite}-slim" if source.distribution == "debian" else source.suite
             try:
-                return self._pull(source, progress)
+                reference = self._patiently_pull(source.distribution, tag, progress)
+                return Chosen(reference=reference, how=f"{source.distribution}:{tag} from the registry")
             except InfraError as error:
                 if source.base == "registry":
                     raise
                 progress(f"no registry gives the base ({error}); making it with mmdebstrap")
         self._bootstrap(source, name, progress)
-        return Chosen(reference=name, how=how)
+        return self._by_content(source, name)
 
-    def _pull(self, source: DistroSource, progress: Callable[[str], None]) -> Chosen:
-        tag = f"{source.suite}-slim" if source.distribution == "debian" else source.suite
-        progress(f"pulling {source.distribution}:{tag}")
-        pool = ThreadPoolExecutor(1)
+    def _by_content(self, source: DistroSource, name: str) -> Chosen:
+        """Name a bootstrapped base by its content, so that a Dockerfile that starts from it can never mean another."""
+        image_id = self._engine.image_id(name) or ""
+        reference = f"{name.rsplit('-', 1)[0]}-{image_id.removeprefix('sha256:')[:16]}"
+        self._engine.tag(image_id, reference)
+        how = f"made here by: {shlex.join(bootstrap_command(source))} | docker import - {reference}"
+        return Chosen(reference=reference, how=how)
+
+    def _patiently_pull(self, repository: str, tag: str, progress: Callable[[str], None]) -> str:
+        """Pull, but give up on a registry that does not answer; the thread that still waits ends with the process."""
+        progress(f"pulling {repository}:{tag}")
+        answer: queue.Queue[str | InfraError] = queue.Queue()
+
+        def pull() -> None:
+            try:
+                answer.put(self._engine.pull(repository, tag))
+            except InfraError as error:
+                answer.put(error)
+
+        threading.Thread(target=pull, name="pull", daemon=True).start()
         try:
-            reference = pool.submit(self._engine.pull, source.distribution, tag).result(REGISTRY_PATIENCE)
-        except Late:
+            got = answer.get(timeout=REGISTRY_PATIENCE)
+        except queue.Empty:
             raise InfraError(f"no answer from the registry within {REGISTRY_PATIENCE:g} s") from None
-        finally:
-            pool.shutdown(wait=False)
-        return Chosen(reference=reference, how=f"{source.distribution}:{tag} from the registry")
+        if isinstance(got, InfraError):
+            raise got
+        return got
 
     def _bootstrap(self, source: DistroSource, name: str, progress: Callable[[str], None]) -> None:
         self._tools.need("mmdebstrap", "mmdebstrap")

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-# Labels of the images that we build; nothing without them is ever removed.
+# Labels of the images that we build; nothing without them is ever removed. Containers inherit the labels of their
+# image, so those of containers (run.engine) have other names: a user's own container of an image of ours is not ours.
 LABEL_SPEC = "rocm-harness.spec-hash"
-LABEL_PROJECT = "rocm-harness.project"
+LABEL_BUILT_FOR = "rocm-harness.built-for"
 
 
 class BuildError(Exception):
@@ -38,6 +39,9 @@ class Builder(Protocol):
 
     def pull(self, repository: str, tag: str) -> str:
         """Pull an image and return its reference by digest."""
+
+    def tag(self, image_id: str, reference: str) -> None:
+        """Give an image one more name."""
 
     def import_root(self, archive: Path, reference: str) -> None:
         """Make an image of one layer from a tar archive of a root file system."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+_IGNORED = frozenset({".git", ".hg", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".DS_Store"})
 HOST = "host/"  # files of the building host: needed to build here, no part of what the image is
 
 
@@ -65,11 +66,11 @@ class Context:
 
 
 def read_tree(root: Path, prefix: str) -> dict[str, File]:
-    """Read every file below ``root`` under ``prefix``; hidden files and caches of tools are left out."""
+    """Read every file below ``root`` under ``prefix``; what version control and tools keep there is left out."""
     return {
         f"{prefix}{path.relative_to(root).as_posix()}": File(
             content=path.read_bytes(), executable=os.access(path, os.X_OK)
         )
         for path in sorted(root.rglob("*"))
-        if path.is_file() and not any(part[0] == "." or part == "__pycache__" for part in path.relative_to(root).parts)
+        if path.is_file() and _IGNORED.isdisjoint(path.relative_to(root).parts)
     }

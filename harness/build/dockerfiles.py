@@ -82,10 +82,17 @@ def build_plan(repro: ReproFolder) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _sources(repro: ReproFolder) -> dict[str, File]:
+    """Read the folder without its repro.yaml: what of it decides the result is in the plan and in the cell's key."""
+    files = read_tree(repro.path, "repro/source/")
+    files.pop("repro/source/repro.yaml", None)
+    return files
+
+
 def _repro_files(repro: ReproFolder) -> dict[str, File]:
     shared = repro.path.parent / SHARED
     return {
-        **read_tree(repro.path, "repro/source/"),
+        **_sources(repro),
         **read_tree(shared if shared.is_dir() else BUILTIN / SHARED, f"repro/{SHARED}/"),
         **read_tree(TEMPLATES / "support", "repro/harness/"),
         "repro/harness/plan.sh": File(content=build_plan(repro).encode()),

@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock
 from pydantic import BaseModel
 
-from harness.build.builder import LABEL_PROJECT, LABEL_SPEC, Builder, BuildError
+from harness.build.builder import LABEL_BUILT_FOR, LABEL_SPEC, Builder, BuildError
 from harness.build.context import Context
 from harness.build.host import Host
 from harness.build.probe import SCRIPT, Probe
@@ -42,8 +42,10 @@ class Workshop:
     host: Host
     project: str
 
-    def ensure(self, name: str, context: Context, progress: Callable[[str], None], *, look_inside: bool) -> Built:
-        """Return the image of ``context``, building it only when its spec changed or the engine lost it.
+    def ensure(
+        self, name: str, context: Context, progress: Callable[[str], None], *, look_inside: bool
+    ) -> tuple[Built, bool]:
+        """Return the image of ``context``, and whether it was built now: its spec changed, or the engine lost it.
 
         Raises ConfigError for what the matrix asked wrongly, InfraError for trouble of network, disk or engine.
         """
@@ -53,10 +55,13 @@ class Workshop:
         with FileLock(locks / f"{name}.lock"):
             return self._ensure(name, context, progress, look_inside=look_inside)
 
-    def _ensure(self, name: str, context: Context, progress: Callable[[str], None], *, look_inside: bool) -> Built:
+    def _ensure(
+        self, name: str, context: Context, progress: Callable[[str], None], *, look_inside: bool
+    ) -> tuple[Built, bool]:
         context.write(self.state / "images" / name, self.state / "tmp")
         built = remembered(self.state, name, context)
         image_id = self.engine.image_id(context.tag)
+        made_now = image_id is None
         if built is None or built.image_id != image_id:
             if image_id is None:
                 image_id = self._build(name, context, progress)
@@ -66,12 +71,12 @@ class Workshop:
             printed = self.engine.output(built.image_id, SCRIPT, timeout=PROBE_TIMEOUT)
             built = built.model_copy(update={"probe": read_probe(printed)})
         write_state(_record(self.state, name), built)
-        return built
+        return built, made_now
 
     def _build(self, name: str, context: Context, progress: Callable[[str], None]) -> str:
         log = self.state / "logs" / "build" / f"{name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        labels = {LABEL_SPEC: context.spec_hash, LABEL_PROJECT: self.project}
+        labels = {LABEL_SPEC: context.spec_hash, LABEL_BUILT_FOR: self.project}
         with log.open("w") as lines:
 
             def keep(text: str) -> None:

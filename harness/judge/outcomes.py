@@ -16,6 +16,8 @@ from harness.judge import signatures
 from harness.run.trials import Trial
 
 SKIP, BROKEN, NO_COMMAND = 77, 99, {126, 127}
+MAX_NESTING = 64
+LARGEST = 1e300
 
 
 class Outcome(str, Enum):
@@ -71,17 +73,15 @@ class Events:
 
 
 def read_events(text: str) -> Events:
-    """Read JSON Lines: ``observe``, ``metric`` and ``signature`` objects; later observations replace earlier ones."""
+    """Read JSON Lines: ``observe``, ``metric`` and ``signature`` objects; later observations replace earlier ones.
+
+    A repro may write anything: what a record could not carry is passed over.
+    """
     observations: dict[str, Any] = {}
     metrics: list[Metric] = []
     signature: str | None = None
     for line in text.splitlines():
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(event, dict):
-            continue
+        event = _event(line)
         if isinstance(seen := event.get("observe"), dict):
             observations.update(seen)
         if isinstance(named := event.get("signature"), str):
@@ -91,11 +91,23 @@ def read_events(text: str) -> Events:
     return Events(signature=signature or None, observations=observations, metrics=tuple(metrics))
 
 
+def _event(line: str) -> dict[str, Any]:
+    """Read one line; an empty object for what is none, is nested beyond reason, or cannot be written again."""
+    if line.count("[") + line.count("{") > MAX_NESTING:
+        return {}
+    try:
+        event = json.loads(line)
+        json.dumps(event, allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
 def _metric(value: object) -> Metric | None:
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         return None
     number = value.get("value")
-    if isinstance(number, bool) or not isinstance(number, int | float):
+    if isinstance(number, bool) or not isinstance(number, int | float) or abs(number) > LARGEST:
         return None
     return Metric(name=value["name"], value=float(number), unit=str(value.get("unit", "")))
 
@@ -122,6 +134,8 @@ def _verdict(trial: Trial, events: Events, *, build_is_experiment: bool) -> tupl
         return Outcome.PASS, None, None
     if trouble := signatures.find(signatures.INFRA, text):
         return Outcome.INFRA, None, trouble
+    if trial.build and (trouble := signatures.find(signatures.INFRA_OF_BUILDS, text)):
+        return Outcome.INFRA, None, trouble
     if trial.build and not build_is_experiment:
         named = signatures.find(signatures.BUILD, text) or f"exit status {trial.build}"
         return Outcome.BUILD_ERROR, named, f"the repro does not build here: {named}"
@@ -135,8 +149,8 @@ def _verdict(trial: Trial, events: Events, *, build_is_experiment: bool) -> tupl
         return Outcome.OOM, events.signature or "out of memory", None
     if build_is_experiment:
         return Outcome.FAIL, signatures.find(signatures.BUILD, text) or f"exit status {status}", None
-    if status > 128:
-        return Outcome.CRASH, _named(events, text) or signatures.signal_name(status - 128), None
+    if death := signatures.signal_name(status):
+        return Outcome.CRASH, _named(events, text) or death, None
     name = _named(events, text)
     if name is None and status in NO_COMMAND:
         return Outcome.INFRA, None, _last_line(text) or f"the command cannot be run (exit status {status})"

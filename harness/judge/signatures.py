@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable
 from dataclasses import dataclass
 
 # Output is searched up to this many characters: a pattern must not make a log of any size slow.
-SEARCHED = 200_000
+SEARCHED = 600_000
 LONGEST = 120
 
 
@@ -33,7 +32,9 @@ def _rows(*rows: tuple[str, str]) -> tuple[Pattern, ...]:
 INFRA = _rows(
     (r"No space left on device", "no space left on device"),
     (r"^timeout: failed to run command .*: (.+)$", "the command cannot be run: {0}"),
-    (r"(?:clang|c\+\+|cc1plus|ld|hipcc)\S*: (?:error: )?.*(?:Killed|signal 9)", "the compiler was killed"),
+)
+INFRA_OF_BUILDS = _rows(
+    (r"(?:^|/)(?:clang|g\+\+|c\+\+|cc1plus|ld|ld\.lld|hipcc)\S*: .*(?:Killed|signal 9)", "the compiler was killed"),
     (r"Temporary failure (?:in name resolution|resolving)", "no network"),
 )
 
@@ -87,6 +88,7 @@ _STATIC = re.compile(r"static.assert\w*(?: failed)? due to requirement ('[^']+')
 
 def normalise(name: str) -> str:
     """Take out of a name what differs from run to run; pure and idempotent."""
+    name = "".join(character if character.isprintable() else " " for character in name)
     for expression, by in (
         (_ADDRESS, "0x…"), (_PATH, r"\1"), (_POSITION, r"\1"), (_PROCESS, r"\1\2…"), (_IN_TYPE, r"\1"), (_MEANT, ""),
         (_DETAIL, ""), (_STATIC, r"static assertion failed: \1"),
@@ -105,14 +107,15 @@ def find(patterns: tuple[Pattern, ...], text: str) -> str | None:
     return None
 
 
-def signal_name(number: int) -> str:
-    """Return the name of a signal, ``SIGSEGV`` for 11."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+# Signals that end a program. A shell reports them as 128 + number; other statuses above 128 are the program's own:
+# exit(-1) is 255.
+_DEADLY = {
+    signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGILL, signal.SIGTRAP, signal.SIGABRT, signal.SIGBUS,
+    signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV, signal.SIGPIPE, signal.SIGALRM, signal.SIGTERM, signal.SIGXCPU,
+    signal.SIGXFSZ, signal.SIGSYS,
+}  # fmt: skip
 
 
-def first_of(*finders: Callable[[], str | None]) -> str | None:
-    """Return what the first finder that finds something says."""
-    return next((found for finder in finders if (found := finder())), None)
+def signal_name(status: int) -> str | None:
+    """Return the name of the signal that a shell's exit status stands for, ``SIGSEGV`` for 139, or None."""
+    return next((deadly.name for deadly in _DEADLY if status == 128 + deadly), None)

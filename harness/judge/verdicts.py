@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from harness.judge.outcomes import Judgement, Outcome
 
+NOT_RUN = "not run yet"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
@@ -40,7 +42,7 @@ def combine(judgements: Sequence[Judgement], *, wanted: int = 1) -> Verdict:
 
 def _nothing(judgements: Sequence[Judgement]) -> Verdict:
     if not judgements:
-        return Verdict(word="inconclusive", reason="not run yet")
+        return Verdict(word="inconclusive", reason=NOT_RUN)
     last = judgements[-1]
     word = "skip" if last.outcome is Outcome.SKIP else "inconclusive"
     return Verdict(word=word, reason=last.reason or last.outcome.value)
@@ -52,11 +54,12 @@ def under_controls(verdict: Verdict, controls: Sequence[tuple[str, Verdict]]) ->
     A control that has not run, or was skipped, takes nothing away: it says nothing.
     """
     for name, control in controls:
-        if control.word in {"fail", "flaky"} and verdict.word in {"pass", "fail", "flaky"}:
+        silent = control.word == "skip" or control.reason == NOT_RUN
+        if control.word != "pass" and not silent and verdict.word in {"pass", "fail", "flaky"}:
             return Verdict(
                 word="inconclusive",
                 trials=verdict.trials,
                 fails=verdict.fails,
-                reason=f"the control {name or 'of this repro'} did not pass ({control.text})",
+                reason=f"the control {name or 'of this repro'} did not pass ({control.reason or control.text})",
             )
     return verdict

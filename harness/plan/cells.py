@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.errors import ConfigError
 from harness.plan.commands import fill
-from harness.plan.models import Device, Environment, Home, Image, Matrix, Model, Rule, Selection
+from harness.plan.models import Device, Environment, Home, Image, Limits, Matrix, Model, Rule, Selection, typed
 from harness.plan.repros import Case, ReproFolder
 
 AXES = ("image", "device", "home", "environment")
@@ -62,10 +62,11 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """What decides a cell's result beside the plan: the built image and the device as it was found."""
+    """What decides a cell's result beside the cell: the built image, the device as it was found, the bounds."""
 
     image_id: str
     device: Mapping[str, Any] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
 
 
 def key(cell: Cell, identity: Identity) -> str:
@@ -84,6 +85,8 @@ def key(cell: Cell, identity: Identity) -> str:
         "command": cell.command("common"),
         "regressed_when": cell.repro.spec.regressed_when,
         "timeout": cell.timeout,
+        # How much output is kept decides nothing but what can be read afterwards.
+        "limits": identity.limits.model_dump(mode="json", exclude={"output"}),
     }
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -121,45 +124,64 @@ def matches(rule: Rule, cell: Cell) -> bool:
     """Tell whether every key of ``rule`` allows the cell's value."""
     case = dict(cell.case.params)
     here = cell.coordinates()
-    return all(not getattr(rule, axis) or here[axis] in getattr(rule, axis) for axis in (*AXES, "repro")) and all(
-        name in case and case[name] in allowed for name, allowed in rule.params.items()
-    )
+    for axis in (*AXES, "repro"):
+        allowed = getattr(rule, axis)
+        if allowed is not None and here[axis] not in allowed:
+            return False
+    return all(name in case and _listed(case[name], allowed) for name, allowed in rule.params.items())
+
+
+def _listed(value: object, among: Iterable[object]) -> bool:
+    return typed(value) in [typed(other) for other in among]
+
+
+class MisnamedError(ConfigError):
+    """Report a name in the matrix that nothing has; ``at`` is its place in the file."""
+
+    def __init__(self, at: tuple[int | str, ...], message: str) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 def _check_rules(matrix: Matrix, repros: Sequence[ReproFolder]) -> None:
-    known: dict[str, Iterable[object]] = {
+    known: dict[str, list[object]] = {
         "image": [image.name for image in matrix.images],
         "device": [device.name for device in matrix.devices],
         "home": [home.name for home in matrix.homes],
         "environment": [environment.name for environment in matrix.environments],
         "repro": [repro.name for repro in repros],
     }
-    params = {name for repro in repros for name in repro.spec.params}
+    params: dict[str, list[object]] = {}
+    for repro in repros:
+        for name, values in repro.spec.params.items():
+            params.setdefault(name, []).extend(values)
     for kind, rules in (("include", matrix.include), ("exclude", matrix.exclude)):
         for number, rule in enumerate(rules):
             for axis, names in known.items():
-                for value in getattr(rule, axis):
-                    require(value, list(names), f"{kind}[{number}].{axis}")
-            for name in rule.params:
-                require(name, sorted(params), f"{kind}[{number}].params")
+                for value in getattr(rule, axis) or ():
+                    require(value, names, (kind, number, axis))
+            for name, values in rule.params.items():
+                require(name, list(params), (kind, number, "params"))
+                for value in values:
+                    require(value, params[name], (kind, number, "params", name))
 
 
-def require(value: object, known: Sequence[object], where: str) -> None:
-    """Raise ConfigError, with the nearest known name, unless ``value`` is one of ``known``."""
-    if value in known:
+def require(value: object, known: Sequence[object], at: tuple[int | str, ...]) -> None:
+    """Raise MisnamedError, with the nearest known name, unless ``value`` is one of ``known``."""
+    if _listed(value, known):
         return
     near = difflib.get_close_matches(str(value), [str(name) for name in known], n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(map(str, known)) or 'none'}"
-    raise ConfigError(f"{where}: {value!r} is not there; {hint}")
+    shown = ", ".join(dict.fromkeys(map(repr, known))) or "none"
+    raise MisnamedError(at, f"{value!r} is not there; {f'did you mean {near[0]!r}?' if near else f'known: {shown}'}")
 
 
-def apply(selection: Selection, repro: ReproFolder) -> ReproFolder:
-    """Return ``repro`` with the matrix's own parameters, trials and timeout for it.
+def apply(selection: Selection, repro: ReproFolder, at: tuple[int | str, ...] = ()) -> ReproFolder:
+    """Return ``repro`` with the matrix's own parameters, trials and timeout for it; ``at`` is where it is selected.
 
-    Raises ConfigError for a parameter that the repro does not have.
+    Raises MisnamedError for a parameter that the repro does not have.
     """
     for name in selection.params:
-        require(name, list(repro.spec.params), f"repros: {selection.name}: params")
+        require(name, list(repro.spec.params), (*at, "params"))
     changes = {
         "params": {**repro.spec.params, **selection.params},
         "trials": selection.trials or repro.spec.trials,
@@ -169,6 +191,6 @@ def apply(selection: Selection, repro: ReproFolder) -> ReproFolder:
     changes["controls"] = tuple(
         control
         for control in repro.spec.controls
-        if all(value in changes["params"][name] for name, value in control.items())  # type: ignore[index]
+        if all(_listed(value, changes["params"][name]) for name, value in control.items())  # type: ignore[index]
     )
     return ReproFolder(name=repro.name, path=repro.path, spec=repro.spec.model_copy(update=changes))

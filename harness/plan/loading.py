@@ -45,6 +45,12 @@ def load(path: Path, model: type[M]) -> M:
         raise ConfigError("\n".join(lines)) from None
 
 
+def place(path: Path, location: Location) -> str:
+    """Return ``file:line:column: name`` of a location in a file that was loaded before."""
+    found, (line, column) = _locate(_parse(path), location, of_key=False)
+    return f"{path}:{line + 1}:{column + 1}: {_dotted(found)}"
+
+
 def _own(details: list[ErrorDetails]) -> list[ErrorDetails]:
     """Leave out "too short" where it only says that no item of a list was good: the items have their own errors."""
     places = [detail["loc"] for detail in details]
@@ -62,7 +68,7 @@ def _parse(path: Path) -> object:
             raise ConfigError(f"{path}: larger than {MAX_BYTES >> 20} MiB; this is no file of ours")
         return YAML(typ="rt").load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ConfigError(f"{path}: there is no such file. `harness --matrix FILE` names another.") from None
+        raise ConfigError(f"{path}: there is no such file. `--matrix FILE` after the command names another.") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -112,7 +118,8 @@ def _convert(node: object) -> object:
 
 
 def _message(path: Path, tree: object, detail: ErrorDetails, model: type[BaseModel]) -> str:
-    location, (line, column) = _locate(tree, detail["loc"], of_key=detail["type"] == "extra_forbidden")
+    below = tuple(detail.get("ctx", {}).get("at", ()))
+    location, (line, column) = _locate(tree, (*detail["loc"], *below), of_key=detail["type"] == "extra_forbidden")
     name = _dotted(location)
     what = _what(detail)
     guess = _guess(detail, _names_at(model, detail["loc"][:-1]))
@@ -157,6 +164,10 @@ def _what(detail: ErrorDetails) -> str:
             return "is missing"
         case "string_type" if isinstance(given, int | float):
             return f"must be text: put it in quotes, '{given}'"
+        case "tuple_type" | "list_type":
+            return f"must be a list{shown}"
+        case "model_type" | "dict_type" | "model_attributes_type":
+            return f"must be a mapping of keys to values{shown}"
         case "too_short":
             return "must not be empty"
         case "value_error":

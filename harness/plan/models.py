@@ -6,20 +6,71 @@ user writes can be more than a value there.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
-# Docker allows [a-zA-Z0-9_.-] in a tag and lower case in a repository; file systems allow more. The narrowest wins.
-NAME_PATTERN = r"^[a-z0-9][a-z0-9_.-]{0,62}$"
-Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+# Names become part of image names, so what Docker allows there is what is allowed here:
+# https://github.com/distribution/reference/blob/main/reference.go (path-component)
+NAME_PATTERN = r"^[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*$"
+LONGEST_NAME = 63
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=LONGEST_NAME)]
 # https://www.debian.org/doc/debian-policy/ch-controlfields.html#source (package names), optionally "=version".
 Package = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]+(=[A-Za-z0-9.+:~-]+)?$")]
 Suite = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9./-]*$")]
 Url = Annotated[str, StringConstraints(pattern=r"^(https?|file)://[A-Za-z0-9._~:/?#@!&*+,;=%\[\]-]+$")]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Size = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[kmgt]$")]
-Scalar = str | bool | int | float
+Scalar = str | bool | int | Annotated[float, Field(allow_inf_nan=False)]
+
+
+def _one_word(value: object) -> object:
+    """Refuse what no program can be given as a word: execve(2) takes no NUL and at most 128 KiB in one."""
+    if isinstance(value, str) and ("\0" in value or len(value) > LONGEST_WORD):
+        raise ValueError(f"a NUL byte, or more than {LONGEST_WORD:,} characters, cannot be handed to a program")
+    return value
+
+
+LONGEST_WORD = 100_000
+Value = Annotated[Scalar, BeforeValidator(_one_word)]
+
+
+def typed(value: object) -> tuple[str, object]:
+    """Return what tells values apart: 1, 1.0, true and "1" are equal or alike in places, but different words."""
+    return type(value).__name__, value
+
+
+def _all_different(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    for value in values:
+        if [typed(other) for other in values].count(typed(value)) > 1:
+            raise ValueError(f"{value!r} is listed more than once")
+    return values
+
+
+Params = dict[Variable, Annotated[tuple[Value, ...], Field(min_length=1), AfterValidator(_all_different)]]
+
+
+def misplaced(at: tuple[int | str, ...], message: str) -> PydanticCustomError:
+    """Return an error for a place below the one that is being validated; the loader finds its line."""
+    return PydanticCustomError("misplaced", "{message}", {"message": message, "at": at})
+
+
+class Named(Protocol):
+    """What has a name: the members of an axis."""
+
+    @property
+    def name(self) -> str:
+        """Return the name."""
 
 
 class Model(BaseModel):
@@ -54,6 +105,19 @@ class DistroSource(Model):
     def _target_is_a_suite(self) -> DistroSource:
         if self.target_release not in {None, self.suite, *self.extra_suites}:
             raise ValueError(f"target_release {self.target_release!r} is neither the suite nor one of extra_suites")
+        return self
+
+    @property
+    def own_lists(self) -> bool:
+        """Tell whether the base's package lists are to be others than a registry's image has."""
+        return bool(self.mirror or self.keyring or self.components != ("main",))
+
+    @model_validator(mode="after")
+    def _registry_has_its_own_lists(self) -> DistroSource:
+        if self.base == "registry" and self.own_lists:
+            raise ValueError(
+                "mirror, keyring and components are for bases made here: say `base: bootstrap`, or no base"
+            )
         return self
 
 
@@ -159,7 +223,7 @@ class Selection(Model):
     """Name a repro, and change its parameters or its trials for this matrix."""
 
     name: Name
-    params: dict[str, tuple[Scalar, ...]] = {}
+    params: Params = Field(default_factory=dict)
     trials: int | None = Field(None, ge=1, le=1_000_000)
     timeout: float | None = Field(None, gt=0, le=86_400)
 
@@ -181,17 +245,21 @@ Repros = Annotated[
     tuple[NamedSelection, ...],
     BeforeValidator(_all_or_some, json_schema_input_type=Literal["all"] | tuple[NamedSelection, ...]),
 ]
-OneOrMore = Annotated[tuple[Scalar, ...], BeforeValidator(lambda v: v if isinstance(v, list | tuple) else (v,))]
+OneOrMore = Annotated[
+    tuple[Scalar, ...],
+    BeforeValidator(lambda value: value if isinstance(value, list | tuple) else (value,)),
+    Field(min_length=1),
+]
 
 
 class Rule(Model):
     """Match cells by axis values; every key given must match, and a list means any of its members."""
 
-    image: OneOrMore = ()
-    device: OneOrMore = ()
-    home: OneOrMore = ()
-    environment: OneOrMore = ()
-    repro: OneOrMore = ()
+    image: OneOrMore | None = None
+    device: OneOrMore | None = None
+    home: OneOrMore | None = None
+    environment: OneOrMore | None = None
+    repro: OneOrMore | None = None
     params: dict[str, OneOrMore] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -214,11 +282,11 @@ class Matrix(Model):
     limits: Limits = Limits()
     jobs: int | None = Field(None, ge=1, le=256, description="Cells at once; default: twice the processors, at most 8.")
 
-    @model_validator(mode="after")
-    def _unique_names(self) -> Matrix:
-        for axis in ("images", "devices", "homes", "environments", "repros"):
-            names = [entry.name for entry in getattr(self, axis)]
-            for name in names:
-                if names.count(name) > 1:
-                    raise ValueError(f"{axis}: the name {name!r} is used {names.count(name)} times; give each its own")
-        return self
+    @field_validator("images", "devices", "homes", "environments", "repros")
+    @classmethod
+    def _unique_names(cls, axis: tuple[Named, ...]) -> tuple[Named, ...]:
+        names = [entry.name for entry in axis]
+        for position, name in enumerate(names):
+            if name in names[:position]:
+                raise misplaced((position,), f"the name {name!r} is used twice; give each its own")
+        return axis

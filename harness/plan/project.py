@@ -6,8 +6,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.plan.cells import Cell, apply, expand, require
-from harness.plan.loading import load
+from harness.errors import ConfigError
+from harness.plan.cells import Cell, MisnamedError, apply, expand, require
+from harness.plan.loading import load, place
 from harness.plan.models import Matrix, Selection
 from harness.plan.repros import ReproFolder, find, load_repro
 
@@ -38,10 +39,19 @@ def read(matrix_file: Path) -> Project:
     Raises ConfigError, with file and place, for the first file that is not as it should be; nothing has run then.
     """
     matrix = load(matrix_file, Matrix)
-    root = matrix_file.resolve().parent
+    try:
+        return _read(matrix_file.resolve().parent, matrix)
+    except MisnamedError as error:
+        raise ConfigError(f"{place(matrix_file, error.at)}: {error}") from None
+
+
+def _read(root: Path, matrix: Matrix) -> Project:
     folders = find(root)
     chosen = matrix.repros or [Selection(name=name) for name in folders]
-    for selection in chosen:
-        require(selection.name, list(folders), f"{matrix_file}: repros")
-    repros = [apply(selection, load_repro(selection.name, folders[selection.name])) for selection in chosen]
+    for number, selection in enumerate(chosen):
+        require(selection.name, list(folders), ("repros", number))
+    repros = [
+        apply(selection, load_repro(selection.name, folders[selection.name]), ("repros", number))
+        for number, selection in enumerate(chosen)
+    ]
     return Project(root=root, matrix=matrix, repros=tuple(repros), cells=tuple(expand(matrix, repros)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, field_validator,
 from harness.errors import ConfigError
 from harness.plan.commands import placeholders, words
 from harness.plan.loading import load
-from harness.plan.models import NAME_PATTERN, Model, Package, Scalar, Variable
+from harness.plan.models import LONGEST_NAME, NAME_PATTERN, Model, Package, Params, Scalar, Variable, misplaced, typed
 
 BUILTIN = Path(__file__).resolve().parents[2] / "repros"
 SHARED = "common"  # helpers that repros include; the one folder under repros/ that is no repro
@@ -27,16 +29,7 @@ Need = Literal[
 NEEDS: frozenset[str] = frozenset(get_args(Need))
 # Names that commands use for something else than a parameter.
 RESERVED = frozenset({SHARED})
-
-
-def _no_nul(value: object) -> object:
-    if isinstance(value, str) and "\0" in value:
-        raise ValueError("a NUL byte cannot be handed to a program")
-    return value
-
-
-Value = Annotated[Scalar, BeforeValidator(_no_nul)]
-Params = dict[Variable, Annotated[tuple[Value, ...], Field(min_length=1)]]
+MOST_CASES = 10_000
 Command = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
@@ -83,16 +76,34 @@ class Repro(Model):
     @model_validator(mode="after")
     def _names_are_known(self) -> Repro:
         if taken := RESERVED & self.params.keys():
-            raise ValueError(f"a parameter may not be called {sorted(taken)[0]!r}: commands use that name already")
-        known = RESERVED | self.params.keys()
-        for command in (*self.build, *([self.run] if self.run else [])):
-            for name in placeholders(command):
-                if name not in known:
-                    raise ValueError(f"{{{name}}} in a command is no parameter; known: {', '.join(sorted(known))}")
-        for control in self.controls:
+            name = sorted(taken)[0]
+            raise misplaced(("params", name), f"commands use the name {name!r} already; call the parameter otherwise")
+        for place, command in self._commands():
+            for name in sorted(placeholders(command) - RESERVED - self.params.keys()):
+                known = ", ".join(sorted(RESERVED | self.params.keys()))
+                raise misplaced(place, f"{{{name}}} in a command is no parameter; known: {known}")
+        return self
+
+    def _commands(self) -> list[tuple[tuple[int | str, ...], tuple[str, ...]]]:
+        """Return every command with its place in the file."""
+        build = [(("build", number), command) for number, command in enumerate(self.build)]
+        return [*build, (("run",), self.run)] if self.run else [*build]
+
+    @model_validator(mode="after")
+    def _controls_are_cases(self) -> Repro:
+        for number, control in enumerate(self.controls):
             for name, value in control.items():
-                if value not in self.params.get(name, ()):
-                    raise ValueError(f"control {name}: {value!r} names no case; params.{name} does not list it")
+                if typed(value) not in [typed(other) for other in self.params.get(name, ())]:
+                    raise misplaced(
+                        ("controls", number, name), f"{value!r} names no case; params.{name} does not list it"
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _cases_can_be_counted(self) -> Repro:
+        cases = math.prod(len(values) for values in self.params.values())
+        if cases > MOST_CASES:
+            raise misplaced(("params",), f"these make {cases:,} cases; at most {MOST_CASES:,} can be run")
         return self
 
 
@@ -125,8 +136,8 @@ class ReproFolder:
         ]
 
     def _is_control(self, values: tuple[Scalar, ...]) -> bool:
-        case = dict(zip(self.spec.params, values, strict=True))
-        return any(control.items() <= case.items() for control in self.spec.controls)
+        case = {name: typed(value) for name, value in zip(self.spec.params, values, strict=True)}
+        return any(all(case[name] == typed(value) for name, value in c.items()) for c in self.spec.controls)
 
     def build_params(self) -> list[str]:
         """Return the parameters that a build command uses: cases that agree on them share one build."""
@@ -150,22 +161,26 @@ def find(project: Path) -> dict[str, Path]:
 
 
 def _check_folder(root: Path, folder: Path) -> None:
-    if not re.fullmatch(NAME_PATTERN, folder.name):
+    if not re.fullmatch(NAME_PATTERN, folder.name) or len(folder.name) > LONGEST_NAME:
         raise ConfigError(
-            f"{folder!s}: {folder.name!r} cannot name a repro: use lower-case letters, digits, '.', '_' and '-', at "
-            "most 63, because image names are made from it."
+            f"{folder!s}: {folder.name!r} cannot name a repro: use lower-case letters and digits, with single '.', '_' "
+            f"or '-' between them, at most {LONGEST_NAME}, because image names are made from it."
         )
     if not (folder / "repro.yaml").is_file():
         raise ConfigError(
-            f"{folder}: there is no repro.yaml in it. Write one (`harness new {folder.name}` shows how), or move the "
+            f"{folder}: there is no repro.yaml in it. Write one (`harness new {folder.name}` starts it), or move the "
             "folder out of repros/."
         )
     for path in (folder, *folder.rglob("*")):
-        if not path.resolve().is_relative_to(root.resolve()):
+        if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
             raise ConfigError(
                 f"{path}: leads out of the project (to {path.resolve()}). A repro is copied into images and reports, "
                 "so it may only hold files of its own; put a copy in the folder instead."
             )
+        if path != folder and path.is_symlink() and path.is_dir():
+            raise ConfigError(f"{path}: is a link to a folder, which would not be copied; put a copy there instead.")
+        if not os.access(path, os.R_OK | os.X_OK if path.is_dir() else os.R_OK):
+            raise ConfigError(f"{path}: cannot be read, and a repro is copied whole; change its mode or its owner.")
 
 
 def load_repro(name: str, path: Path) -> ReproFolder:

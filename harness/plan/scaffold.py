@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 from harness.errors import ConfigError
-from harness.plan.models import NAME_PATTERN
+from harness.plan.models import LONGEST_NAME, NAME_PATTERN
+from harness.plan.repros import BUILTIN
 
 REPRO = """\
 title: What goes wrong, in one line
@@ -51,12 +52,15 @@ def scaffold(project: Path, name: str) -> Path:
 
     Raises ConfigError for a name that cannot be one, and when the folder is there already.
     """
-    if not re.fullmatch(NAME_PATTERN, name):
+    if not re.fullmatch(NAME_PATTERN, name) or len(name) > LONGEST_NAME:
         raise ConfigError(f"{name!r} cannot name a repro: use lower-case letters, digits, '.', '_' and '-'")
     folder = project / "repros" / name
-    if folder.exists():
+    if (folder / "repro.yaml").exists():
         raise ConfigError(f"{folder} is there already; nothing was changed")
-    folder.mkdir(parents=True)
+    if (BUILTIN / name).exists() and folder.parent.resolve() != BUILTIN:
+        raise ConfigError(f"{name!r} is a built-in repro, which yours would hide; choose another name")
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "repro.yaml").write_text(REPRO)
-    (folder / "main.hip").write_text(MAIN)
+    if not (folder / "main.hip").exists():
+        (folder / "main.hip").write_text(MAIN)
     return folder

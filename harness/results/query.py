@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from packaging.version import Version
+
+from harness.build.probe import parse_version
 from harness.judge.verdicts import Verdict, combine, under_controls
 from harness.results.record import Record
 
@@ -39,6 +42,11 @@ class Result:
     def label(self) -> str:
         """Return the case as ``name=value`` pairs."""
         return " ".join(f"{name}={value}" for name, value in self.case.items())
+
+    @property
+    def name(self) -> str:
+        """Return the repro with its case."""
+        return " ".join(part for part in (self.repro, self.label) if part)
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that ``harness table --json`` lists; its keys are a contract."""
@@ -74,6 +82,10 @@ def told(records: Iterable[Record]) -> int:
     return sum(record.outcome.informative or record.outcome.value in {"skip", "build-error"} for record in records)
 
 
+def _telling(records: Iterable[Record]) -> int:
+    return sum(record.outcome.informative for record in records)
+
+
 def result(
     records: Sequence[Record], *, repro: str, case: Mapping[str, Any], control: bool, place: Place, rocm: str,
     wanted: int,
@@ -88,7 +100,8 @@ def result(
         control=control,
         place=place,
         rocm=rocm,
-        verdict=combine([record.judgement for record in records], wanted=wanted),
+        # Trials that decided to say nothing were run all the same: they are not missing.
+        verdict=combine([record.judgement for record in records], wanted=wanted - told(records) + _telling(records)),
         metrics=_medians(records),
         observations=observations,
     )
@@ -138,4 +151,5 @@ def from_records(records: Iterable[Record]) -> list[Result]:
             result(same, repro=newest.repro, case=newest.case, control=newest.control, place=place,
                    rocm=newest.rocm, wanted=1)
         )  # fmt: skip
+    results.sort(key=lambda item: (item.repro, item.label, parse_version(item.rocm) or Version("0"), item.place.image))
     return with_controls(results)

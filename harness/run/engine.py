@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,15 +20,17 @@ import docker.errors
 import requests.exceptions
 from docker.types import LogConfig, Mount
 
-from harness.build.builder import LABEL_PROJECT, BuildError
+from harness.build.builder import BuildError
 from harness.errors import InfraError
 from harness.run.container import ContainerSpec
 from harness.run.endpoints import Endpoint, Reply, search
 
 # Labels by which containers of ours are found again; nothing without them is ever removed.
+LABEL_PROJECT = "rocm-harness.project"
 LABEL_RUN = "rocm-harness.run"
-__all__ = ["LABEL_PROJECT", "LABEL_RUN", "Ended", "Engine", "ask", "creation", "present"]
 
+# The classic builder paints what a step writes to its standard error.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _TROUBLE = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 
 
@@ -49,9 +52,9 @@ def ask(url: str, timeout: int = 5) -> Reply:
         return Reply.DENIED if "Permission denied" in str(error) or "PermissionError" in str(error) else Reply.SILENT
 
 
-def present(say: Callable[[str], None]) -> Endpoint | None:
+def present(override: str | None, say: Callable[[str], None]) -> Endpoint | None:
     """Return the first engine that answers, without starting or installing one; None when there is none."""
-    endpoints = search(None, os.environ, say).endpoints
+    endpoints = search(override, os.environ, say).endpoints
     return next((endpoint for endpoint in endpoints if ask(endpoint.url) is Reply.ANSWERS), None)
 
 
@@ -60,6 +63,7 @@ class Engine:
 
     def __init__(self, endpoint: Endpoint, *, connections: int = 32) -> None:
         self.endpoint = endpoint
+        self.labels: dict[str, str] = {}  # of the containers that look into images; whoever runs says whose they are
         with self._trouble("connect to the container engine"):
             # No timeout of its own: builds are silent for minutes. Every wait of ours is bounded by its caller.
             self._client = docker.DockerClient(base_url=endpoint.url, timeout=600, max_pool_size=connections)
@@ -103,11 +107,20 @@ class Engine:
                 return None
 
     def pull(self, repository: str, tag: str) -> str:
-        """Pull an image and return its reference by digest; raises InfraError when the registry does not give it."""
+        """Pull an image by tag or digest and return its reference by digest.
+
+        Raises InfraError when the registry does not give it.
+        """
         with self._trouble(f"pull {repository}:{tag}"):
             image = self._client.images.pull(repository, tag=tag)
             digests: list[str] = image.attrs.get("RepoDigests") or []
-            return digests[0] if digests else str(image.id)
+            return next((digest for digest in digests if digest.startswith(f"{repository}@")), str(image.id))
+
+    def tag(self, image_id: str, reference: str) -> None:
+        """Give an image one more name."""
+        repository, tag = reference.rsplit(":", 1)
+        with self._trouble(f"tag {reference}"):
+            self._api.tag(image_id, repository, tag)
 
     def import_root(self, archive: Path, reference: str) -> None:
         """Make an image of one layer from a tar archive of a root file system."""
@@ -133,7 +146,7 @@ class Engine:
                 labels=dict(labels), buildargs=dict(arguments),
             )  # fmt: skip
             for message in stream:
-                if text := message.get("stream"):
+                if text := _COLOUR.sub("", message.get("stream", "")):
                     log.append(text)
                     progress(text)
                 if error := message.get("error"):
@@ -161,7 +174,8 @@ class Engine:
 
         Raises InfraError when it has not ended after ``timeout`` seconds.
         """
-        container = self.create(ContainerSpec(image=image, entrypoint=("sh",), command=("-c", script)))
+        spec = ContainerSpec(image=image, entrypoint=("sh",), command=("-c", script), labels=self.labels)
+        container = self.create(spec)
         late = threading.Event()
 
         def give_up() -> None:
@@ -172,11 +186,14 @@ class Engine:
         timer.start()
         try:
             printed = b"".join(self.start(container)).decode(errors="replace")
+            status = self.ended(container).status
         finally:
             timer.cancel()
             self.remove(container)
         if late.is_set():
             raise InfraError(f"A look into the image {image} did not end within {timeout:g} s.")
+        if status:
+            raise InfraError(f"A look into the image {image} broke off with status {status}.")
         return printed
 
     def create(self, spec: ContainerSpec) -> str:

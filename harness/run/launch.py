@@ -32,13 +32,17 @@ def plain(cell: Cell, *, image: str, device: DeviceGrant, limits: Limits) -> Con
 
 
 def recorded(
-    spec: ContainerSpec, *, first: int, last: int, timeout: float, limits: Limits, memory: str,
+    spec: ContainerSpec, *, first: int, last: int, timeout: float, limits: Limits, memory: str, nonce: str,
     labels: Mapping[str, str],
 ) -> ContainerSpec:  # fmt: skip
     """Return ``spec`` with the runner as its program, for the trials ``first`` to ``last``.
 
-    The settings are assignments in front of the script, not environment: the repro shall see only its own.
+    The runner's settings are assignments in front of its script, and the repro's variables are given by env(1) to its
+    command alone: neither can change the other.
     """
-    settings = f"KEEP={in_bytes(limits.output)} LIMIT={timeout:g} FILE_BLOCKS={blocks(limits.file)}\n"
-    program = ("-c", settings + trials.script(), "runner", str(first), str(last), *spec.command)
-    return replace(spec, entrypoint=("sh",), command=program, memory=memory, labels=labels)
+    settings = f"NONCE={nonce} KEEP={in_bytes(limits.output)} LIMIT={timeout:g} FILE_BLOCKS={blocks(limits.file)}\n"
+    variant, *command = spec.command
+    if command:
+        command = ["env", *(f"{name}={value}" for name, value in spec.environment.items()), *command]
+    program = ("-c", settings + trials.script(), "runner", str(first), str(last), variant, *command)
+    return replace(spec, entrypoint=("sh",), command=program, environment={}, memory=memory, labels=labels)

@@ -9,10 +9,14 @@
 #
 # A trial that ends by a signal or a timeout is the last one of its container: what it leaves in memory and in files
 # must not reach the next.
+# Every line begins with $NONCE: a repro may print to the container's output too (/proc/1/fd/1), and is not believed.
 set -u
 exec 9>&1 </dev/null
+say() { printf '%s %s\n' "$NONCE" "$*" >&9; }
 ulimit -c 0
 ulimit -f "$FILE_BLOCKS"
+newline='
+'
 first=$1
 last=$2
 variant=$3
@@ -33,7 +37,7 @@ oom_kills() {
 
 cd "/repro/cases/$variant" || exit 1
 read -r built <.build-status
-printf 'build %s\n' "$built" >&9
+say build "$built"
 shift 3
 # trial.sh stands between only where there is no command to run: that is one process less in every other trial.
 if [ $# -eq 0 ] || [ "$built" != 0 ]; then set -- sh /repro/harness/trial.sh "$variant" "$@"; fi
@@ -42,12 +46,18 @@ while [ "$n" -le "$last" ]; do
     export REPRO_TRIAL="$n" REPRO_EVENTS="/tmp/.repro-events-$n"
     oom_kills
     before=$oom
-    printf 'trial %s\n' "$n" >&9
+    say trial "$n"
     record=$(captured "$@" 9>&1)
     oom_kills
     events=
     if [ -s "$REPRO_EVENTS" ]; then events=$(head -c "$KEEP" "$REPRO_EVENTS" 2>/dev/null | base64 -w 0); fi
-    printf '%s\nevents %s\noom %s\nend %s\n' "$record" "$events" $((oom - before)) "$n" >&9
+    say "${record%%"$newline"*}"
+    lines=${record#*"$newline"}
+    say "${lines%%"$newline"*}"
+    say "${lines#*"$newline"}"
+    say events "$events"
+    say oom $((oom - before))
+    say end "$n"
     record=${record#status }
     if [ "${record%% *}" -ge 124 ]; then exit 0; fi
     n=$((n + 1))

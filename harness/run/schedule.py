@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -23,13 +24,16 @@ _POLL = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A cell whose trials ``first`` to ``last`` are to run; ``spec`` describes the container for a range of them."""
+    """A cell whose trials ``first`` to ``last`` are to run.
+
+    ``spec`` describes the container for a range of them, whose runner signs its lines with the nonce.
+    """
 
     cell: Cell
     key: str
     first: int
     last: int
-    spec: Callable[[int, int], ContainerSpec]
+    spec: Callable[[int, int, str], ContainerSpec]
 
 
 class Deadline:
@@ -61,10 +65,14 @@ class Schedule:
     running containers are killed, and no trial that this broke off is reported.
     """
 
-    def __init__(self, engine: Engine, *, jobs: int, report: Report, started: Callable[[Job], None]) -> None:
+    def __init__(
+        self, engine: Engine, *, jobs: int, report: Report, started: Callable[[Job], None],
+        finished: Callable[[Job], None],
+    ) -> None:  # fmt: skip
         self._engine = engine
         self._report = report
         self._started = started
+        self._finished = finished
         self._live: set[str] = set()
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -79,9 +87,8 @@ class Schedule:
         Raises InfraError when the engine is gone or the disk is full; whatever was reported by then stays.
         KeyboardInterrupt passes through once the containers are gone.
         """
-        futures = {self._workers.submit(self._run_job, job) for job in jobs}
         try:
-            self._wait(futures)
+            self._wait({self._workers.submit(self._run_job, job) for job in jobs})
         except BaseException:
             self.stop("interrupted")
             raise
@@ -115,6 +122,15 @@ class Schedule:
         if self._stopped.is_set():
             return
         self._started(job)
+        try:
+            self._run_trials(job)
+        except OSError as error:
+            # Reporting failed: a result that cannot be kept is none.
+            self.stop(f"a record could not be written: {error}")
+        if not self._stopped.is_set():
+            self._finished(job)
+
+    def _run_trials(self, job: Job) -> None:
         number, retries = job.first, RETRIES
         while number <= job.last and not self._stopped.is_set():
             ran = 0
@@ -134,7 +150,8 @@ class Schedule:
         """Yield the trials that one container runs; trouble with the engine becomes a trial that says so."""
         limit = job.cell.timeout
         try:
-            container = self._engine.create(job.spec(first, job.last))
+            nonce = secrets.token_hex(8)
+            container = self._engine.create(job.spec(first, job.last, nonce))
         except InfraError as error:
             yield self._trouble(error, first, limit)
             return
@@ -143,20 +160,30 @@ class Schedule:
         deadline = Deadline(GRACE + (job.last - first + 1) * (limit + 5), lambda: self._engine.kill(container))
         try:
             if not self._stopped.is_set():
-                yield from self._trials(container, first, limit, deadline)
+                yield from self._trials(container, first, limit, nonce, deadline)
         except InfraError as error:
             yield self._trouble(error, first, limit)
         finally:
             deadline.cancel()
-            self._cleaners.submit(self._remove, container)
+            try:
+                self._cleaners.submit(self._remove, container)
+            except RuntimeError:  # the pool was shut down by an interrupt
+                self._remove(container)
 
-    def _trials(self, container: str, first: int, limit: float, deadline: Deadline) -> Iterator[Trial]:
+    def _trials(self, container: str, first: int, limit: float, nonce: str, deadline: Deadline) -> Iterator[Trial]:
+        output = self._engine.start(container)
+        if self._stopped.is_set():
+            # stop() may have come between creating and starting, when there was nothing to kill yet.
+            self._engine.kill(container)
         seen = False
-        for trial in trials.read(self._engine.start(container), limit=limit):
+        for trial in trials.read(output, limit=limit, nonce=nonce):
             seen = True
             yield self._explained(container, trial, deadline) if trial.vanished else trial
         if not seen:
-            yield self._explained(container, Trial(number=first, limit=limit, vanished=True), deadline)
+            # Nothing of the repro ran, so whatever ended the container, its repro did not.
+            status = self._engine.ended(container).status
+            trouble = f"the container ended with status {status} before its first trial"
+            yield Trial(number=first, limit=limit, vanished=True, trouble=trouble)
 
     def _explained(self, container: str, trial: Trial, deadline: Deadline) -> Trial:
         """Say why a runner vanished: by our deadline, or by the kernel, which killed it together with its repro."""

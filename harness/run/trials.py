@@ -1,6 +1,6 @@
 """Read what the runner in a container prints: one ``Trial`` for each command it ran.
 
-Pure: bytes in, trials out. The lines are those of capture.sh and runner.sh.
+Bytes in, trials out. The lines are those of capture.sh and runner.sh.
 """
 
 from __future__ import annotations
@@ -65,23 +65,31 @@ def script() -> str:
     return (TEMPLATES / "support" / "capture.sh").read_text() + (_HERE / "runner.sh").read_text()
 
 
-def read(pieces: Iterable[bytes], *, limit: float) -> Iterator[Trial]:
-    """Yield each trial as soon as its last line is there; one that broke off comes last, as ``vanished``."""
+def read(pieces: Iterable[bytes], *, limit: float, nonce: str) -> Iterator[Trial]:
+    """Yield each trial as soon as its last line is there; one that broke off comes last, as ``vanished``.
+
+    Lines that do not begin with ``nonce`` come from the repro, not from the runner.
+    """
     build, number, lines = 0, 0, dict[str, list[str]]()
     for line in _lines(pieces):
-        word, *values = line.split(" ")
-        match word:
-            case "build":
-                build = int(values[0])
-            case "trial":
-                number, lines = int(values[0]), {}
-            case "end":
+        match line.split(" "):
+            case [sign, *_] if sign != nonce:
+                continue
+            case [_, "build", status]:
+                build = _number(status)
+            case [_, "trial", now]:
+                number, lines = _number(now), {}
+            case [_, "end", _]:
                 yield _trial(number, lines, limit=limit, build=build)
                 number = 0
-            case _:
+            case [_, word, *values]:
                 lines[word] = values
     if number:
         yield Trial(number=number, limit=limit, build=build, vanished=True)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else 0
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[str]:

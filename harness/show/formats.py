@@ -19,6 +19,8 @@ _CASE, _NARROWEST, _WIDEST = 36, 16, 44
 
 def terminal(table: Table, *, width: int = 200) -> str:
     """Draw for a terminal of ``width`` characters; a repro is named once, and long verdicts wrap in their cell."""
+    if not table.rows:
+        return "no rows to show" + _notes(table, "")
     names = max((len(row.repro) for row in table.rows), default=0)
     room = max(_NARROWEST, (width - names - _CASE - 3 * len(table.columns)) // max(len(table.columns), 1))
     widths = [names or 1, _CASE] + [min(room, _WIDEST)] * len(table.columns)

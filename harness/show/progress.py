@@ -162,7 +162,13 @@ class LiveView:
 
 
 def _colour(result: str) -> str:
-    for word, colour in (("pass", "green"), ("built", "green"), ("fail", "red"), ("flaky", "magenta")):
+    for word, colour in (
+        ("pass", "green"),
+        ("built", "green"),
+        ("there already", "green"),
+        ("fail", "red"),
+        ("flaky", "magenta"),
+    ):
         if result.startswith(word):
             return colour
     return "yellow"

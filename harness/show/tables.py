@@ -40,17 +40,18 @@ class Table:
         return cell.verdict.text + mark
 
 
-def lay_out(results: Sequence[Result], *, only_differing: bool = False, notes: Sequence[str] = ()) -> Table:
+def lay_out(results: Sequence[Result], *, notes: Sequence[str] = ()) -> Table:
     """Lay out results in the order they come in; axes other than the image name a column only where they vary."""
     places = list(dict.fromkeys(result.place for result in results))
     versions = {result.place.image: result.rocm for result in results if result.rocm}
-    groups: dict[tuple[str, str, bool], dict[Place, Result]] = {}
-    for result in results:
-        groups.setdefault((result.repro, result.label, result.control), {})[result.place] = result
     rows = [
-        Row(repro=repro, case=case, control=control, cells=tuple(cells.get(place) for place in places))
-        for (repro, case, control), cells in groups.items()
-        if not only_differing or _differs(list(cells.values()))
+        Row(
+            repro=cells[0].repro,
+            case=cells[0].label,
+            control=cells[0].control,
+            cells=tuple(next((cell for cell in cells if cell.place == place), None) for place in places),
+        )
+        for cells in by_row(results)
     ]
     reasons = [cell.verdict.reason for row in rows for cell in row.cells if cell is not None and cell.verdict.reason]
     return Table(
@@ -60,8 +61,22 @@ def lay_out(results: Sequence[Result], *, only_differing: bool = False, notes: S
     )
 
 
-def _differs(cells: Sequence[Result]) -> bool:
-    return len({(cell.verdict.word, cell.verdict.signature) for cell in cells}) > 1
+def by_row(results: Sequence[Result]) -> list[list[Result]]:
+    """Group results by repro and case; 1 and "1" are different cases though they read the same."""
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        groups.setdefault((result.repro, repr(result.case)), []).append(result)
+    return list(groups.values())
+
+
+def differing(results: Sequence[Result]) -> list[Result]:
+    """Return the results of those rows whose verdicts are not all the same."""
+    return [
+        cell
+        for cells in by_row(results)
+        if len({(cell.verdict.word, cell.verdict.signature) for cell in cells}) > 1
+        for cell in cells
+    ]
 
 
 def _head(place: Place, places: Sequence[Place], versions: dict[str, str]) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ here=$(dirname "$0")
 . "$here/capture.sh"
 : "${KEEP:=65536}" "${LIMIT:=60}"
 ulimit -c 0
+# Proxies are for package downloads; their addresses may hold a password, and what a build prints is recorded.
+unset http_proxy https_proxy ftp_proxy no_proxy all_proxy HTTP_PROXY HTTPS_PROXY FTP_PROXY NO_PROXY ALL_PROXY
 
 variant() {
     cp -r /repro/source "/repro/cases/$1"
@@ -21,12 +23,32 @@ step() {
     read -r before <.build-status
     [ "$before" = 0 ] || return 0
     captured "$@" 9>.build-step
-    cat .build-step >>.build-record
+    cat .build-step >>.build-record || exit 1
     while read -r word value _; do
         [ "$word" != status ] || echo "$value" >.build-status
     done <.build-step
     rm .build-step
+    trouble
 }
 
-mkdir -p /repro/cases
+# End the whole build where a step failed for want of disk or memory: what the host could not give today must not stay
+# in the image as a result.
+trouble() {
+    read -r status <.build-status
+    [ "$status" != 0 ] || return 0
+    while IFS= read -r line; do
+        case $line in std*) ;; *) continue ;; esac
+        line=${line#* }
+        printf '%s' "${line%% *}" | base64 -d
+        line=${line#* }
+        printf '%s' "${line%% *}" | base64 -d
+    done <.build-record >/tmp/.output
+    if [ "$status" = 137 ] || grep -E 'No space left on device|(clang|g\+\+|ld|cc1plus)[^ ]*: .*(Killed|signal 9)' /tmp/.output; then
+        echo "the host could not build this (status $status)"
+        exit 1
+    fi
+    rm /tmp/.output
+}
+
+mkdir -p /repro/cases /repro/source # a repro may have no file but its repro.yaml
 . "$1"

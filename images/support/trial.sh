@@ -7,16 +7,17 @@ cd "/repro/cases/$1" || exit 99
 shift
 read -r built <.build-status
 
+# The fields may be empty, so they are cut off one by one: read would take two blanks for one.
 replay() {
-    while IFS=' ' read -r word head tail rest; do
-        case $word in stdout | stderr)
-            printf '%s' "$head" | base64 -d
-            if [ -n "$tail" ]; then
-                printf '\n[... %s bytes in all after this point, the last of them follow ...]\n' "$rest"
-                printf '%s' "$tail" | base64 -d
-            fi
-            ;;
-        esac
+    while IFS= read -r line; do
+        case $line in stdout* | stderr*) ;; *) continue ;; esac
+        line=${line#* }
+        printf '%s' "${line%% *}" | base64 -d
+        line=${line#* }
+        if [ -n "${line%% *}" ]; then
+            printf '\n[... the last of %s more bytes ...]\n' "${line#* }"
+            printf '%s' "${line%% *}" | base64 -d
+        fi
     done <.build-record
 }
 

@@ -36,6 +36,8 @@ def trial(status: int = 0, err: str = "", out: str = "", **extra: object) -> Tri
         (trial(137, duration=12.1), Outcome.TIMEOUT, "no end within 10 s"),
         (trial(124), Outcome.FAIL, "exit status 124"),
         (trial(137), Outcome.CRASH, "SIGKILL"),
+        (trial(255), Outcome.FAIL, "exit status 255"),
+        (trial(231, "hipErrorNoDevice"), Outcome.FAIL, "hipErrorNoDevice"),
         (trial(137, oom=True), Outcome.OOM, "out of memory"),
         (trial(1, oom=True), Outcome.OOM, "out of memory"),
         (trial(127, "error while loading shared libraries: libx.so.1: c"), Outcome.FAIL, "missing library: libx.so.1"),
@@ -88,6 +90,20 @@ def test_any_events_can_be_read(text: str) -> None:
     read_events("[" * 100_000 + text)
 
 
+def test_events_that_no_record_could_carry_are_passed_over() -> None:
+    lines = [
+        '{"metric": {"name": "a", "value": 1' + "0" * 400 + "}}",
+        '{"metric": {"name": "b", "value": NaN}}',
+        '{"metric": {"name": "c", "value": 1e999}}',
+        '{"observe": {"x": "\\ud800"}}',
+        '{"observe": {"y": ' + "[" * 400 + "]" * 400 + "}}",
+        '{"metric": {"name": "good", "value": 1}}',
+    ]
+    found = judge(trial(0, events="\n".join(lines)), build_is_experiment=False)
+    assert [metric.name for metric in found.metrics] == ["good"]
+    assert found.observations == {}
+
+
 OUTCOMES = st.builds(
     lambda outcome: Judgement(outcome=outcome, signature="s" if outcome.bad else None, reason="r"),
     st.sampled_from(list(Outcome)),
@@ -113,7 +129,8 @@ def test_a_control_that_fails_makes_its_siblings_inconclusive() -> None:
     assert under_controls(failed, [("c", passed)]) == failed
     assert under_controls(passed, [("x=1", failed)]).word == "inconclusive"
     assert "x=1" in (under_controls(passed, [("x=1", failed)]).reason or "")
-    assert under_controls(passed, [("c", Verdict(word="inconclusive"))]) == passed
+    assert under_controls(passed, [("c", combine([]))]) == passed  # not run yet
+    assert under_controls(passed, [("c", Verdict(word="inconclusive", reason="no disk"))]).word == "inconclusive"
     assert under_controls(Verdict(word="skip"), [("c", failed)]).word == "skip"
 
 

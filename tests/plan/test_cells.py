@@ -67,9 +67,9 @@ def test_rules_choose_cells() -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"exclude": [{"image": "tow"}]}, "exclude[0].image: 'tow' is not there; did you mean 'two'?"),
-        ({"include": [{"params": {"z": 1}}]}, "include[0].params: 'z' is not there"),
-        ({"exclude": [{"repro": "none"}]}, "exclude[0].repro: 'none' is not there"),
+        ({"exclude": [{"image": "tow"}]}, "'tow' is not there; did you mean 'two'?"),
+        ({"include": [{"params": {"z": 1}}]}, "'z' is not there"),
+        ({"exclude": [{"repro": "none"}]}, "'none' is not there"),
         ({"exclude": [{"image": ["one", "two", "three"]}]}, "the matrix has no cell"),
     ],
 )
@@ -120,8 +120,11 @@ def test_words_are_split_as_a_shell_would_and_nothing_is_expanded() -> None:
         (repro_text("./main", needs="[gpus]"), "needs[0]: 'gpus' is not one of"),
         (repro_text("./main", needs="[hardwear]"), "did you mean 'hardware'?"),
         (repro_text("./main {n}"), "{n} in a command is no parameter"),
+        (repro_text("./main", params="{x: [.inf]}"), "params.x[0]"),
+        (repro_text("./main", params="{x: [1, 2, 1]}"), "1 is listed more than once"),
+        (repro_text("./main", params="{a: &v [1,2,3,4,5,6,7,8,9], b: *v, c: *v, d: *v, e: *v}"), "59,049 cases"),
         (repro_text("./main", params="{x: []}"), "params.x: must not be empty"),
-        (repro_text("./main", params="{x: [1]}", controls="[{x: 2}]"), "control x: 2 names no case"),
+        (repro_text("./main", params="{x: [1]}", controls="[{x: 2}]"), "controls[0].x: 2 names no case"),
         (repro_text("./main", regressed_when="build"), "the build is the experiment"),
         (repro_text("./main", affected="'six'"), "not a version specifier"),
         (repro_text("./main", timeut="1"), "timeut: unknown key (did you mean 'timeout'?)"),
@@ -135,6 +138,24 @@ def test_a_repro_that_cannot_be_meant_is_refused_with_its_place(project: Write, 
         read(project(repros={"bad": text}))
     assert "repros/bad/repro.yaml:" in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_a_control_is_the_very_value_and_not_one_that_equals_it() -> None:
+    made = repro("r", params={"x": [1, True, "1", 1.0]}, controls=[{"x": 1}])
+    assert [case.control for case in made.cases()] == [True, False, False, False]
+
+
+def test_a_rule_error_names_its_place(project: Write) -> None:
+    text = f"images: [{PLAIN}]\nrepros: [r]\nexclude:\n  - {{image: plan}}\n"
+    with pytest.raises(ConfigError) as caught:
+        read(project(matrix=text, repros={"r": repro_text("true")}))
+    assert "matrix.yaml:4:13: exclude[0].image: 'plan' is not there; did you mean 'plain'?" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a..b", "foo-", "x___y", "Aa", "a/b", "x" * 64])
+def test_names_that_docker_refuses_are_refused_first(name: str) -> None:
+    with pytest.raises(ValueError, match="name"):
+        Matrix.model_validate({"images": [{"name": name, "source": SOURCE}]})
 
 
 def test_a_folder_without_repro_yaml_is_told(project: Write) -> None:
@@ -165,8 +186,8 @@ def test_a_folder_name_that_could_be_more_than_a_name_is_refused(project: Write)
     [
         ("[god]", "did you mean 'good'?"),
         ("['../good']", "repros[0]: '../good' is not allowed"),
-        ("[good, good]", "the name 'good' is used 2 times"),
-        ("[{name: good, params: {y: [1]}}]", "repros: good: params: 'y' is not there"),
+        ("[good, good]", "repros[1]: the name 'good' is used twice"),
+        ("[{name: good, params: {y: [1]}}]", "matrix.yaml:2:31: repros[0].params: 'y' is not there"),
     ],
 )
 def test_a_matrix_that_names_repros_wrongly_is_refused(project: Write, repros: str, message: str) -> None:

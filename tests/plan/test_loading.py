@@ -38,7 +38,10 @@ def refusal(tmp_path: Path, text: str) -> str:
         (GOOD + "devices: []\n", "matrix.yaml:4:10: devices: must not be empty"),
         ("images: []\n", "matrix.yaml:1:9: images: must not be empty"),
         ("devices: [none]\n", "matrix.yaml:1:1: images: is missing"),
-        (GOOD + "  - name: a\n    source: {kind: distro, suite: sid}\n", "images: the name 'a' is used 2 times"),
+        (
+            GOOD + "  - name: a\n    source: {kind: distro, suite: sid}\n",
+            "matrix.yaml:4:5: images[1]: the name 'a' is used twice",
+        ),
         (GOOD + "limits: {memory: 4 GB}\n", "matrix.yaml:4:18: limits.memory: '4 GB' is not allowed here"),
         (GOOD + "homes:\n  - kind: tmpfs\n    sizee: 1g\n", "homes[0].sizee: unknown key (did you mean 'size'?)"),
         ("images: [\n", "matrix.yaml:2:1: not valid YAML"),

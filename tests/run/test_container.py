@@ -68,10 +68,12 @@ def test_the_docker_run_line_is_quoted_and_says_the_same() -> None:
 def test_the_runner_gets_its_settings_outside_the_environment() -> None:
     (cell, *_) = expand(matrix(), [repro()])
     plain = launch.plain(cell, image="tag", device=NONE, limits=Limits())
-    made = launch.recorded(plain, first=3, last=5, timeout=2.5, limits=Limits(), memory="1g", labels={})
-    assert made.environment == plain.environment
-    assert made.command[1].startswith("KEEP=65536 LIMIT=2.5 FILE_BLOCKS=8388608\n")
-    assert made.command[2:] == ("runner", "3", "5", "b1", "./main")
+    made = launch.recorded(plain, first=3, last=5, timeout=2.5, limits=Limits(), memory="1g", nonce="n", labels={})
+    assert made.environment == {}
+    assert made.command[1].startswith("NONCE=n KEEP=65536 LIMIT=2.5 FILE_BLOCKS=8388608\n")
+    assert made.command[2:] == (
+        "runner", "3", "5", "b1", "env", "HOME=/home/repro", "PYTHONPATH=/repro/common", "./main",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def frame(
 
     end = 10**18 + int(took * 1e9)
     lines = [f"trial {number}", f"status {status} {10**18} {end}", line("stderr", err), line("stdout", out)]
-    return "\n".join([*lines, "events ", f"oom {oom}", f"end {number}", ""]).encode()
+    return "".join(f"n {line}\n" for line in [*lines, "events ", f"oom {oom}", f"end {number}"]).encode()
 
 
 @given(
@@ -25,19 +25,19 @@ def frame(
     cuts=st.lists(st.integers(0, 2000), max_size=20),
 )
 def test_trials_do_not_depend_on_how_the_stream_is_cut(outputs: list[bytes], cuts: list[int]) -> None:
-    stream = b"build 0\n" + b"".join(frame(n, out=data) for n, data in enumerate(outputs, 1))
+    stream = b"n build 0\n" + b"".join(frame(n, out=data) for n, data in enumerate(outputs, 1))
     ends = sorted({0, len(stream), *(cut % len(stream) for cut in cuts)})
     pieces = [stream[a:b] for a, b in pairwise(ends)]
-    trials = list(read(pieces, limit=60))
+    trials = list(read(pieces, limit=60, nonce="n"))
     assert [trial.stdout.head for trial in trials] == outputs
     assert [trial.number for trial in trials] == list(range(1, len(outputs) + 1))
 
 
 @given(st.integers(0, 400))
 def test_a_stream_that_breaks_off_loses_only_its_last_trial(length: int) -> None:
-    stream = (b"build 0\n" + frame(1, out=b"one") + frame(2, out=b"two"))[:length]
-    begun, ended = stream.count(b"\ntrial "), stream.count(b"\nend 1\n") + stream.count(b"\nend 2\n")
-    trials = list(read([stream], limit=60))
+    stream = (b"n build 0\n" + frame(1, out=b"one") + frame(2, out=b"two"))[:length]
+    begun, ended = stream.count(b"\nn trial "), stream.count(b"\nn end 1\n") + stream.count(b"\nn end 2\n")
+    trials = list(read([stream], limit=60, nonce="n"))
     assert [trial.vanished for trial in trials[:ended]] == [False] * ended
     assert [trial.vanished for trial in trials[ended:]] in ([], [True])
     assert len(trials) in {begun, begun - 1}  # the line that opens the last may be torn itself
@@ -45,7 +45,7 @@ def test_a_stream_that_breaks_off_loses_only_its_last_trial(length: int) -> None
 
 @given(st.binary(max_size=300))
 def test_garbage_never_crashes_the_reader(noise: bytes) -> None:
-    assert isinstance(list(read([b"trial 1\n", noise, b"\nend 1\n"], limit=1)), list)
+    assert isinstance(list(read([b"n trial 1\nn ", noise, b"\nn end 1\n"], limit=1, nonce="n")), list)
 
 
 def test_a_timeout_is_told_from_a_program_that_ends_so_by_itself() -> None:
@@ -59,3 +59,9 @@ def test_a_timeout_is_told_from_a_program_that_ends_so_by_itself() -> None:
 def test_what_was_left_out_is_said() -> None:
     assert Output(head=b"a", tail=b"z", left_out=1_000_000).text == "a\n[… 1,000,000 bytes left out …]\nz"
     assert Output(head=b"a", tail=b"b").text == "ab"
+
+
+def test_what_a_repro_prints_into_the_stream_is_not_believed() -> None:
+    forged = b"trial 1\nn trial\nend 1\nbuild started\nx end 1\n" + b"\xff" * 50 + b"\n"
+    (trial,) = read([b"n build 0\n", forged, frame(1, status=3), forged], limit=60, nonce="n")
+    assert (trial.status, trial.vanished) == (3, False)
