@@ -1,0 +1,150 @@
+// Start-up, system attributes and extension tables.
+#include <cstring>
+#include <mutex>
+
+#include "report.hpp"
+#include "runtime.hpp"
+
+namespace sg {
+namespace {
+
+std::mutex init_mutex;
+
+template <typename T>
+void put(void* value, const T& what) {
+  std::memcpy(value, &what, sizeof what);
+}
+
+void set_bit(void* value, uint32_t bit) { static_cast<uint8_t*>(value)[bit / 8] |= 1u << (bit % 8); }
+
+}  // namespace
+}  // namespace sg
+
+using namespace sg;
+
+SG_API hsa_status_t hsa_init() {
+  std::lock_guard<std::mutex> lock(init_mutex);
+  Runtime& rt = runtime();
+  if (rt.agents.empty()) {
+    hsa_status_t status = rt.start();
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  rt.references.fetch_add(1);
+  return HSA_STATUS_SUCCESS;
+}
+
+SG_API hsa_status_t hsa_shut_down() {
+  std::lock_guard<std::mutex> lock(init_mutex);
+  SG_REQUIRE_INIT();
+  runtime().references.fetch_sub(1);
+  return HSA_STATUS_SUCCESS;
+}
+
+SG_API hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
+  SG_REQUIRE_INIT();
+  SG_REQUIRE(value, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  const Runtime& rt = runtime();
+  switch (static_cast<uint32_t>(attribute)) {
+    case HSA_SYSTEM_INFO_VERSION_MAJOR:
+      put<uint16_t>(value, 1);
+      break;
+    case HSA_SYSTEM_INFO_VERSION_MINOR:
+      put<uint16_t>(value, 1);
+      break;
+    case HSA_SYSTEM_INFO_TIMESTAMP:
+      put<uint64_t>(value, now());
+      break;
+    case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY:
+      put<uint64_t>(value, 1000000000);
+      break;
+    case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT:
+      put<uint64_t>(value, UINT64_MAX);
+      break;
+    case HSA_SYSTEM_INFO_ENDIANNESS:
+      put(value, HSA_ENDIANNESS_LITTLE);
+      break;
+    case HSA_SYSTEM_INFO_MACHINE_MODEL:
+      put(value, HSA_MACHINE_MODEL_LARGE);
+      break;
+    case HSA_SYSTEM_INFO_EXTENSIONS:
+      std::memset(value, 0, 128);
+      set_bit(value, HSA_EXTENSION_IMAGES);
+      break;
+    case abi::kBuildVersion:
+      put<const char*>(value, "softgpu");
+      break;
+    case abi::kSvmSupported:
+      put<bool>(value, rt.hmm);
+      break;
+    case abi::kSvmAccessibleByDefault:
+      put<bool>(value, rt.hmm && rt.xnack);
+      break;
+    case abi::kMwaitxEnabled:
+      put<bool>(value, false);
+      break;
+    case abi::kDmabufSupported:
+      put<bool>(value, true);
+      break;
+    case abi::kVirtualMemApiSupported:
+      put<bool>(value, rt.config.vmm != 0);
+      break;
+    case abi::kXnackEnabled:
+      put<bool>(value, rt.xnack);
+      break;
+    case abi::kExtVersionMajor:
+      put<uint16_t>(value, 1);
+      break;
+    case abi::kExtVersionMinor:
+      put<uint16_t>(value, 15);
+      break;
+    default:
+      report::add(report::Kind::kUnknownAttribute, ("system:" + std::to_string(attribute)).c_str());
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+SG_API hsa_status_t hsa_extension_get_name(uint16_t extension, const char** name) {
+  SG_REQUIRE(name, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  switch (extension) {
+    case HSA_EXTENSION_IMAGES:
+      *name = "HSA_EXTENSION_IMAGES";
+      break;
+    case HSA_EXTENSION_AMD_LOADER:
+      *name = "HSA_EXTENSION_AMD_LOADER";
+      break;
+    default:
+      *name = "HSA_EXTENSION_INVALID";
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+SG_API hsa_status_t hsa_system_major_extension_supported(uint16_t extension, uint16_t major, uint16_t* minor,
+                                                         bool* result) {
+  SG_REQUIRE_INIT();
+  SG_REQUIRE(minor && result, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  *minor = 0;
+  *result = major == 1 && (extension == HSA_EXTENSION_IMAGES || extension == HSA_EXTENSION_AMD_LOADER);
+  return HSA_STATUS_SUCCESS;
+}
+
+SG_API hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t major, uint16_t minor,
+                                                   bool* result) {
+  (void)minor;
+  uint16_t have = 0;
+  return hsa_system_major_extension_supported(extension, major, &have, result);
+}
+
+SG_API hsa_status_t hsa_agent_major_extension_supported(uint16_t extension, hsa_agent_t agent, uint16_t major,
+                                                        uint16_t* minor, bool* result) {
+  SG_REQUIRE(agent_of(agent), HSA_STATUS_ERROR_INVALID_AGENT);
+  return hsa_system_major_extension_supported(extension, major, minor, result);
+}
+
+SG_API hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t agent, uint16_t major,
+                                                  uint16_t minor, bool* result) {
+  (void)minor;
+  uint16_t have = 0;
+  return hsa_agent_major_extension_supported(extension, agent, major, &have, result);
+}
