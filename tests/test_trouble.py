@@ -162,6 +162,8 @@ def private_engine(engine: Engine) -> Iterator[PrivateEngine]:
             os.killpg(made.process.pid, signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 made.process.wait(30)
+        # The shims of its containers outlive it.
+        subprocess.run(as_root("pkill", "-KILL", "-f", str(root)) or [], capture_output=True, check=False)
         mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
         for mount in reversed([mount for mount in mounts if mount.startswith(f"{root}/")]):
             subprocess.run(as_root("umount", "-l", mount) or [], capture_output=True, check=False)

@@ -110,7 +110,8 @@ def need_tool(name: str, package: str, *, may_install: bool = True, say: Say) ->
 
 
 def _install(lack: str, packages: Sequence[str], command: str, *, may_install: bool, say: Say) -> None:
-    apt = ("env", "DEBIAN_FRONTEND=noninteractive", "apt-get")
+    # Another package manager at work (unattended upgrades, say) is waited for.
+    apt = ("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300")
     install = as_root(*apt, "install", "-y", "--no-install-recommends", *packages)
     update = as_root(*apt, "update")
     if not (may_install and which("apt-get") and install and update):

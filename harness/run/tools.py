@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.run.endpoints import Say
 from harness.run.install import as_root, need_tool
+
+
+_INSTALLING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,9 @@ class HostTools:
 
     def need(self, name: str, package: str) -> None:
         """Make sure that a program is there; raises InfraError with the command that installs it when it cannot be."""
-        need_tool(name, package, say=self.say)
+        # Images are made side by side, and the package manager lets only one in at a time.
+        with _INSTALLING:
+            need_tool(name, package, say=self.say)
 
     def as_root(self, command: Sequence[str]) -> list[str]:
         """Return the words that run ``command`` as root, or the command itself where that is not possible."""
