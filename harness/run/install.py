@@ -109,10 +109,13 @@ def need_tool(name: str, package: str, *, may_install: bool = True, say: Say) ->
     raise InfraError(f"the package {package} is installed and yet there is no {name} on this machine")
 
 
+# Another package manager at work (unattended upgrades, say) is waited for: apt.conf(5).
+_PATIENTLY = ("-o", "DPkg::Lock::Timeout=300")
+
+
 def _install(lack: str, packages: Sequence[str], command: str, *, may_install: bool, say: Say) -> None:
-    # Another package manager at work (unattended upgrades, say) is waited for.
-    apt = ("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300")
-    install = as_root(*apt, "install", "-y", "--no-install-recommends", *packages)
+    apt = ("env", "DEBIAN_FRONTEND=noninteractive", "apt-get")
+    install = as_root(*apt, "install", *_PATIENTLY, "-y", "--no-install-recommends", *packages)
     update = as_root(*apt, "update")
     if not (may_install and which("apt-get") and install and update):
         raise InfraError(f"{lack}. Install it: {command}")

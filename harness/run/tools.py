@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from harness.run.endpoints import Say
 from harness.run.install import as_root, need_tool
 
-
 _INSTALLING = threading.Lock()
 
 

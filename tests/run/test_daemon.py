@@ -275,7 +275,9 @@ def test_lists_are_fetched_only_when_needed(machine: Machine, monkeypatch: pytes
     installs = f'case "$1" in install) cp /bin/true {machine.home}/bin/mmdebstrap;; esac'
     calls = fake_apt(machine, monkeypatch, installs)
     assert need_tool("mmdebstrap", "mmdebstrap", say=machine.said.append) == f"{machine.home}/bin/mmdebstrap"
-    assert calls.read_text() == "noninteractive install -y --no-install-recommends mmdebstrap\n"
+    assert (
+        calls.read_text() == "noninteractive install -o DPkg::Lock::Timeout=300 -y --no-install-recommends mmdebstrap\n"
+    )
     assert machine.said == ["no mmdebstrap here: installing mmdebstrap with apt-get"]
     need_tool("mmdebstrap", "mmdebstrap", say=machine.said.append)
     assert len(machine.said) == 1
