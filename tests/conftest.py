@@ -89,6 +89,17 @@ def results(matrix: Path) -> dict[str, dict[str, Any]]:
     return {" ".join([item["repro"], *(f"{k}={v}" for k, v in item["case"].items())]): item for item in listed}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let every engine test begin with the fixture: an engine that has to be started is then this checkout's to stop."""
+    for item in items:
+        if (
+            isinstance(item, pytest.Function)
+            and item.get_closest_marker("engine")
+            and "engine" not in item.fixturenames
+        ):
+            item.fixturenames.insert(0, "engine")
+
+
 @pytest.fixture(scope="session")
 def engine() -> Iterator[Engine]:
     """Connect to the engine, through the same set-up that users get; its absence is a failure, not a skip."""
