@@ -90,7 +90,7 @@ def results(matrix: Path) -> dict[str, dict[str, Any]]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let every engine test begin with the fixture: an engine that has to be started is then this checkout's to stop."""
+    """Let engine tests begin with the fixture: an engine that has to be started is then this checkout's to stop."""
     for item in items:
         if (
             isinstance(item, pytest.Function)
