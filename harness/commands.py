@@ -95,7 +95,7 @@ def _run_line(project: Project, standing: Standing) -> str:
     from harness.run.container import docker_run
 
     image = standing.built.tag if standing.built else "IMAGE"
-    spec = launch.plain(standing.cell, image=image, device=standing.device, limits=project.matrix.limits)
+    spec = launch.plain(standing.cell, image=image, device=standing.given, limits=project.matrix.limits)
     return docker_run(spec)
 
 

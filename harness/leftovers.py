@@ -99,7 +99,7 @@ def remove_scratch(project: Project) -> None:
 
 
 def remove_images(project: Project, engine: Engine) -> int:
-    """Remove the images that this project built; return how many there were.
+    """Remove the images that this project built, and its volumes; return how many images there were.
 
     What is known of them stays: the records of what ran in them are as true as before.
     """
@@ -108,4 +108,6 @@ def remove_images(project: Project, engine: Engine) -> int:
     for image in sorted(found, key=lambda image: -int(image["Created"])):
         for tag in image.get("RepoTags") or [image["Id"]]:
             engine.remove_image(tag)
+    for volume in engine.volumes(f"{LABEL_BUILT_FOR}={project_id(project)}"):
+        engine.remove_volume(volume)
     return len(found)

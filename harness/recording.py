@@ -65,4 +65,7 @@ class Recording:
             stderr=trial.stderr.text,
             observations=dict(judgement.observations),
             metrics=tuple(metric.__dict__ for metric in judgement.metrics),
+            without_device=standing.without_device,
+            software=judgement.marks,
+            robust_to=cell.repro.spec.robust_to,
         )

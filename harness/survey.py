@@ -7,25 +7,33 @@ from dataclasses import dataclass, field, replace
 
 from packaging.specifiers import SpecifierSet
 
+from harness.build import softgpu
 from harness.build.host import from_environment
 from harness.build.images import Built
 from harness.build.known import Shelf, cell_image_name
 from harness.build.probe import lie, mixed, parse_version
 from harness.judge.verdicts import Verdict
 from harness.plan.cells import Cell, Identity, key
+from harness.plan.devices import AutoDevice
 from harness.plan.project import Project
 from harness.results import query
 from harness.results.record import Record, files, read
 from harness.run import devices
-from harness.run.devices import DeviceGrant
+from harness.run.grants import NOTHING, DeviceGrant
+
+_OF_DEVICES = frozenset({"device", "no-device", "hardware", "kernels", "xnack"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """What is known of one cell: its key once its image is built, its records, and why it is skipped if it is."""
+    """What is known of one cell: its key once its image is built, its records, and why it is skipped if it is.
+
+    ``device`` is the device of its column, ``given`` what of it the repro really gets.
+    """
 
     cell: Cell
     device: DeviceGrant
+    given: DeviceGrant
     image: Built | None = None
     built: Built | None = None
     key: str | None = None
@@ -41,6 +49,11 @@ class Standing:
         return 0 if self.unmet else max(self.cell.trials - told, 0)
 
     @property
+    def without_device(self) -> bool:
+        """Tell whether the repro needs to have no device, and so got none although its column has one."""
+        return "no-device" in self.cell.repro.spec.needs and self.given is NOTHING and self.device is not NOTHING
+
+    @property
     def rocm(self) -> str:
         """Return the ROCm version that was found inside the image, or an empty string."""
         return self.image.probe.rocm if self.image and self.image.probe else ""
@@ -53,7 +66,8 @@ class Standing:
         )
         summary = query.result(
             self.records, repro=cell.repro.name, case=dict(cell.case.params), control=cell.case.control,
-            place=place, rocm=self.rocm, wanted=cell.trials,
+            place=place, rocm=self.rocm, wanted=cell.trials, robust_to=cell.repro.spec.robust_to,
+            without_device=self.without_device,
         )  # fmt: skip
         if self.unmet:
             return replace(summary, verdict=Verdict(word="skip", reason=self.unmet))
@@ -85,22 +99,25 @@ class Survey:
 
     def standing(self, cell: Cell, image: Built | None, built: Built | None) -> Standing:
         """Return the standing of one cell, given what is known of its images."""
-        grant = self.grants[cell.device.name]
+        device = self.grants[cell.device.name]
+        given = granted(cell, device)
         identity = (
-            Identity(image_id=built.image_id, device=grant.identity, limits=self.project.matrix.limits)
+            Identity(image_id=built.image_id, device=given.identity, limits=self.project.matrix.limits)
             if built
             else None
         )
         name = key(cell, identity) if identity else None
+        needed = [cell.image.name, cell_image_name(cell.image, cell.repro), *([softgpu.NAME] if given.software else [])]
         return Standing(
             cell=cell,
-            device=grant,
+            device=device,
+            given=given,
             image=image,
             built=built,
             key=name,
             records=self.records.get(name, ()) if name else (),
-            unmet=unmet(cell, grant, image),
-            trouble=self.shelf.trouble(cell.image.name) or self.shelf.trouble(cell_image_name(cell.image, cell.repro)),
+            unmet=unmet(cell, given, image),
+            trouble=next(filter(None, map(self.shelf.trouble, needed)), None),
         )
 
     def results(self, containing: str = "") -> list[query.Result]:
@@ -122,15 +139,26 @@ class Survey:
         return notes
 
 
+def granted(cell: Cell, device: DeviceGrant) -> DeviceGrant:
+    """Return what a cell really gets of its device.
+
+    A build has no use for one, so that all devices share its result; and ``auto`` gives none to a repro that needs to
+    have none.
+    """
+    spec = cell.repro.spec
+    wants_none = isinstance(cell.device, AutoDevice) and "no-device" in spec.needs
+    builds = spec.regressed_when == "build" and not _OF_DEVICES.intersection(spec.needs)
+    return NOTHING if wants_none or builds else device
+
+
 def unmet(cell: Cell, grant: DeviceGrant, image: Built | None) -> str | None:
     """Say which need of a repro its cell does not meet; what depends on an image not yet built is left open."""
-    of_devices = {"device", "no-device", "hardware", "kernels", "xnack"}
     for need in cell.repro.spec.needs:
-        if need in of_devices and need not in grant.offers:
+        if need in _OF_DEVICES and need not in grant.offers:
             return f"needs {need}; device {grant.label} does not offer it"
         # What a repro adds by packages of its own is in no probe of the image.
         brings_own = bool(cell.repro.spec.packages)
-        if need not in of_devices and not brings_own and image and image.probe and need not in image.probe.offers:
+        if need not in _OF_DEVICES and not brings_own and image and image.probe and need not in image.probe.offers:
             return f"needs {need}, which the image does not hold"
     return None
 

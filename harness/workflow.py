@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
 from harness import leftovers
+from harness.build import softgpu
 from harness.build.bases import Bases
 from harness.build.builder import Tools
 from harness.build.dockerfiles import render_cell, render_image
@@ -68,8 +69,8 @@ class Run:
         with leftovers.owned(self._project, self.name), contextlib.closing(Writer(runs, self.name)) as writer:
             leftovers.remove_containers(self._project, self._engine)
             leftovers.remove_scratch(self._project)
-            images = self.build_images({standing.cell.image.name: standing.cell.image for standing in pending})
-            ready = self._build_cells(pending, images)
+            images = self._provide(pending)
+            ready = self._build_cells([s for s in pending if not s.given.software or softgpu.NAME in images], images)
             # Cells that no difference tells apart share a key, and one set of trials serves them all.
             self._run({standing.key: standing for standing in ready if standing.key and standing.missing}, writer)
 
@@ -78,6 +79,22 @@ class Run:
     def build_images(self, images: Mapping[str, Image]) -> dict[str, Built]:
         """Build ROCm images and look inside; what could not be built is in ``failures``."""
         return self._together("images", {name: self._image_maker(image) for name, image in images.items()})
+
+    def _provide(self, pending: Sequence[Standing]) -> dict[str, Built]:
+        """Build the ROCm images of some cells, and the software GPU where one of them runs on it."""
+        makers = {s.cell.image.name: self._image_maker(s.cell.image) for s in pending}
+        if any(standing.given.software and not standing.unmet for standing in pending):
+            makers[softgpu.NAME] = self._softgpu_maker()
+        return self._together("images", makers)
+
+    def _softgpu_maker(self) -> Maker:
+        def make(note: Callable[[str], None]) -> tuple[Built, bool]:
+            where = softgpu.source(self._project.matrix.images)
+            base = self._bases.provide(where, note)
+            ca_bundle = self._survey.shelf.host.ca_bundle
+            return softgpu.provide(self._workshop, self._engine, where, base, note, ca_bundle)
+
+        return make
 
     def _image_maker(self, image: Image) -> Maker:
         def make(note: Callable[[str], None]) -> tuple[Built, bool]:
@@ -154,7 +171,7 @@ class Run:
         cell = standing.cell
         matrix_limits = self._project.matrix.limits
         assert standing.built is not None  # noqa: S101 (ready cells are built)
-        spec = launch.plain(cell, image=standing.built.tag, device=standing.device, limits=matrix_limits)
+        spec = launch.plain(cell, image=standing.built.tag, device=standing.given, limits=matrix_limits)
 
         def describe(first: int, last: int, nonce: str) -> ContainerSpec:
             return launch.recorded(

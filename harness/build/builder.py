@@ -54,3 +54,6 @@ class Builder(Protocol):
 
     def output(self, image: str, script: str, *, timeout: float) -> str:
         """Run a shell script in a throw-away container and return what it printed."""
+
+    def fill_volume(self, name: str, image: str, folder: str, *, check: str, labels: Mapping[str, str]) -> None:
+        """Make sure that a named volume holds what an image has in ``folder``; ``check`` is a script that sees it."""

@@ -20,6 +20,9 @@ TEMPLATES = BUILTIN.parent / "images"
 REPOSITORY = "rocm-harness"
 SHARED_IN_IMAGE = f"/repro/{SHARED}"
 
+# Seconds for a build that is not the experiment; a busy host must not look like a repro that does not build.
+BUILD_PATIENCE = 600.0
+
 # Where a base keeps its mirror: one-line style (mmdebstrap) or deb822 (registry images). See sources.list(5).
 _FIND_MIRROR = (
     r"mirror=$(sed -n -e 's/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' -e 's/^URIs: *\([^ ]*\).*/\1/p' "
@@ -43,15 +46,24 @@ class Base:
 def render_image(image: Image, base: Base, *, ca_bundle: bytes | None = None) -> Context:
     """Render the Dockerfile of one ROCm user space."""
     files = _host_files(image.source, ca_bundle)
-    text = _render("distro.Dockerfile.j2", _values(image, base, files))
+    text = _render("distro.Dockerfile.j2", {**_values(image.source, base, files), "image": image})
     return Context(name=f"{REPOSITORY}/image/{image.name}", dockerfile=text, files=files)
 
 
 def render_cell(image: Image, base: Base, repro: ReproFolder, *, ca_bundle: bytes | None = None) -> Context:
     """Render the Dockerfile of a repro on an image: the image's own layers again, then one with the repro built."""
     files = {**_host_files(image.source, ca_bundle), **_repro_files(repro)}
-    text = _render("cell.Dockerfile.j2", {**_values(image, base, files), "repro": repro})
+    text = _render("cell.Dockerfile.j2", {**_values(image.source, base, files), "image": image, "repro": repro})
     return Context(name=f"{REPOSITORY}/cell/{image.name}/{repro.name}", dockerfile=text, files=files)
+
+
+def render_softgpu(
+    source: DistroSource, base: Base, sources: Mapping[str, File], *, ca_bundle: bytes | None = None
+) -> Context:
+    """Render the Dockerfile of the image that builds the software GPU, and holds its library."""
+    files = {**_host_files(source, ca_bundle), **sources}
+    text = _render("softgpu.Dockerfile.j2", _values(source, base, files))
+    return Context(name=f"{REPOSITORY}/softgpu", dockerfile=text, files=files)
 
 
 def variant(repro: ReproFolder, case: Case) -> str:
@@ -74,12 +86,19 @@ def _variant_key(repro: ReproFolder, case: Case) -> tuple[object, ...]:
 
 def build_plan(repro: ReproFolder) -> str:
     """Write the shell file that build.sh reads; every word is quoted, so a value stays a value."""
-    lines = [f"KEEP=65536 LIMIT={repro.spec.timeout:g}"]
+    experiment = "yes" if repro.spec.regressed_when == "build" else ""
+    lines = [f"KEEP=65536 LIMIT={_patience(repro):g} EXPERIMENT={experiment}"]
     for number, case in enumerate(_variants(repro).values(), 1):
         lines.append(f"variant b{number}")
         values = {**dict(case.params), SHARED: SHARED_IN_IMAGE}
         lines += [f"step {shlex.join(fill(command, values))}" for command in repro.spec.build]
     return "\n".join(lines) + "\n"
+
+
+def _patience(repro: ReproFolder) -> float:
+    """Return the seconds for a step: how long the experiment may take says nothing of how long building it may."""
+    own = repro.spec.timeout
+    return own if repro.spec.regressed_when == "build" else max(own, BUILD_PATIENCE)
 
 
 def _sources(repro: ReproFolder) -> dict[str, File]:
@@ -106,11 +125,9 @@ def _host_files(source: DistroSource, ca_bundle: bytes | None) -> dict[str, File
     return {f"{HOST}ca-bundle.crt": File(content=ca_bundle)}
 
 
-def _values(image: Image, base: Base, files: Mapping[str, File]) -> dict[str, object]:
-    source = image.source
+def _values(source: DistroSource, base: Base, files: Mapping[str, File]) -> dict[str, object]:
     host_files = any(path.startswith(HOST) for path in files)
     return {
-        "image": image,
         "source": source,
         "base": base,
         "host_files": host_files,

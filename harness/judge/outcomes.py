@@ -7,16 +7,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from harness.judge import signatures
+from harness.judge import signatures, trust
+from harness.judge.trust import Mark
 from harness.run.trials import Trial
 
 SKIP, BROKEN, NO_COMMAND = 77, 99, {126, 127}
 MAX_NESTING = 64
+# Of HIP, of C++, of Python. A repro that names its failure itself knows better.
+_MEMORY = re.compile(r"OutOfMemory|bad_alloc|MemoryError")
 LARGEST = 1e300
 
 
@@ -54,13 +58,17 @@ class Metric:
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """An outcome, the name of the failure, why it is no information, and what the repro reported by itself."""
+    """An outcome, the name of the failure, why it is no information, and what the repro reported by itself.
+
+    ``marks`` are answers of the software GPU that the result may rest on.
+    """
 
     outcome: Outcome
     signature: str | None = None
     reason: str | None = None
     observations: Mapping[str, Any] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,17 +125,21 @@ def judge(trial: Trial, *, build_is_experiment: bool) -> Judgement:
     if trial.vanished:
         return Judgement(outcome=Outcome.INFRA, reason=trial.trouble or "the trial was not recorded")
     events = read_events(trial.events)
-    outcome, signature, reason = _verdict(trial, events, build_is_experiment=build_is_experiment)
+    marks, of_gpu = trust.read(trial.software)
+    outcome, signature, reason = _verdict(trial, events, of_gpu, build_is_experiment=build_is_experiment)
     return Judgement(
         outcome=outcome,
         signature=signature,
         reason=reason,
         observations=events.observations,
         metrics=events.metrics,
+        marks=tuple(marks),
     )
 
 
-def _verdict(trial: Trial, events: Events, *, build_is_experiment: bool) -> tuple[Outcome, str | None, str | None]:
+def _verdict(
+    trial: Trial, events: Events, of_gpu: Sequence[str], *, build_is_experiment: bool
+) -> tuple[Outcome, str | None, str | None]:
     text = trial.stderr.text + "\n" + trial.stdout.text
     status = trial.status
     if status == 0:
@@ -150,15 +162,20 @@ def _verdict(trial: Trial, events: Events, *, build_is_experiment: bool) -> tupl
     if build_is_experiment:
         return Outcome.FAIL, signatures.find(signatures.BUILD, text) or f"exit status {status}", None
     if death := signatures.signal_name(status):
-        return Outcome.CRASH, _named(events, text) or death, None
-    name = _named(events, text)
+        return Outcome.CRASH, _named(events, text, of_gpu) or death, None
+    name = _named(events, text, of_gpu)
+    if events.signature is None and _MEMORY.search(name or ""):
+        return Outcome.OOM, name, None
     if name is None and status in NO_COMMAND:
         return Outcome.INFRA, None, _last_line(text) or f"the command cannot be run (exit status {status})"
     return Outcome.FAIL, name or f"exit status {status}", None
 
 
-def _named(events: Events, text: str) -> str | None:
-    return events.signature or signatures.find(signatures.RUN, text)
+def _named(events: Events, text: str, of_gpu: Sequence[str]) -> str | None:
+    """Name a failure by what is nearest to the user: the repro, then what was printed, then the software GPU."""
+    return (
+        events.signature or signatures.find(signatures.RUN, text) or signatures.find(signatures.RUN, "\n".join(of_gpu))
+    )
 
 
 def _last_line(text: str) -> str:

@@ -45,6 +45,7 @@ RUN = _rows(
     # Several words in different orders: https://github.com/ROCm/ROCm/issues?q=%22Memory+access+fault+by+GPU%22
     (r"Memory access fault by GPU node.*?Reason: ([A-Za-z ]+)", "GPU memory access fault: {0}"),
     (r"Memory access fault by GPU", "GPU memory access fault"),
+    (r"HW Exception by GPU node.*?reason ?: ?([A-Za-z ]+)", "GPU exception: {0}"),
     (r"\b(HSA_STATUS_ERROR_[A-Z_]+)\b", "{0}"),
     (r"\b(hsa_status_t|hsa_init)\b.*\b(4[0-9]{3})\b", "HSA status {1}"),
     (r"\b(hipError(?!_t\b)[A-Z][A-Za-z]+)\b", "{0}"),

@@ -12,8 +12,10 @@ from typing import Any
 
 from harness.errors import ConfigError
 from harness.plan.commands import fill
-from harness.plan.models import Device, Environment, Home, Image, Limits, Matrix, Model, Rule, Selection, typed
+from harness.plan.devices import Device
+from harness.plan.models import Environment, Home, Image, Limits, Matrix, Rule, Selection
 from harness.plan.repros import Case, ReproFolder
+from harness.plan.values import Model, typed
 
 AXES = ("image", "device", "home", "environment")
 
@@ -77,7 +79,7 @@ def key(cell: Cell, identity: Identity) -> str:
     """
     decides = {
         "image": identity.image_id,
-        "device": [_plain(cell.device), dict(identity.device)],
+        "device": dict(identity.device),
         "home": _plain(cell.home),
         "variables": cell.variables(),
         "repro": cell.repro.name,

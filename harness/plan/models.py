@@ -1,87 +1,26 @@
-"""Describe a matrix: images, devices, homes, environments, limits, and the rules that choose among their cells.
-
-Everything that later reaches a Dockerfile or a container by name is held to a narrow pattern here, so that no value a
-user writes can be more than a value there.
-"""
+"""Describe a matrix: images, devices, homes, environments, limits, and the rules that choose among their cells."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    field_validator,
-    model_validator,
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from harness.plan.devices import AutoDevice, Device
+from harness.plan.values import (
+    Model,
+    Name,
+    Named,
+    Package,
+    Params,
+    Scalar,
+    Size,
+    Suite,
+    Url,
+    Variable,
+    kind_alone,
+    misplaced,
 )
-from pydantic_core import PydanticCustomError
-
-# Names become part of image names, so what Docker allows there is what is allowed here:
-# https://github.com/distribution/reference/blob/main/reference.go (path-component)
-NAME_PATTERN = r"^[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*$"
-LONGEST_NAME = 63
-Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=LONGEST_NAME)]
-# https://www.debian.org/doc/debian-policy/ch-controlfields.html#source (package names), optionally "=version".
-Package = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]+(=[A-Za-z0-9.+:~-]+)?$")]
-Suite = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9./-]*$")]
-Url = Annotated[str, StringConstraints(pattern=r"^(https?|file)://[A-Za-z0-9._~:/?#@!&*+,;=%\[\]-]+$")]
-Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-Size = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[kmgt]$")]
-Scalar = str | bool | int | Annotated[float, Field(allow_inf_nan=False)]
-
-
-def _one_word(value: object) -> object:
-    """Refuse what no program can be given as a word: execve(2) takes no NUL and at most 128 KiB in one."""
-    if isinstance(value, str) and ("\0" in value or len(value) > LONGEST_WORD):
-        raise ValueError(f"a NUL byte, or more than {LONGEST_WORD:,} characters, cannot be handed to a program")
-    return value
-
-
-LONGEST_WORD = 100_000
-Value = Annotated[Scalar, BeforeValidator(_one_word)]
-
-
-def typed(value: object) -> tuple[str, object]:
-    """Return what tells values apart: 1, 1.0, true and "1" are equal or alike in places, but different words."""
-    return type(value).__name__, value
-
-
-def _all_different(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    for value in values:
-        if [typed(other) for other in values].count(typed(value)) > 1:
-            raise ValueError(f"{value!r} is listed more than once")
-    return values
-
-
-Params = dict[Variable, Annotated[tuple[Value, ...], Field(min_length=1), AfterValidator(_all_different)]]
-
-
-def misplaced(at: tuple[int | str, ...], message: str) -> PydanticCustomError:
-    """Return an error for a place below the one that is being validated; the loader finds its line."""
-    return PydanticCustomError("misplaced", "{message}", {"message": message, "at": at})
-
-
-class Named(Protocol):
-    """What has a name: the members of an axis."""
-
-    @property
-    def name(self) -> str:
-        """Return the name."""
-
-
-class Model(BaseModel):
-    """Refuse unknown keys and later changes, in every model of the plan."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-def _kind_alone(value: object) -> object:
-    """Let ``none`` stand for ``{kind: none}``: most devices and homes need no more than their kind."""
-    return {"kind": value} if isinstance(value, str) else value
 
 
 class DistroSource(Model):
@@ -137,37 +76,6 @@ class Image(Model):
     )
 
 
-class AutoDevice(Model):
-    """An AMD GPU when this host has one, else none."""
-
-    kind: Literal["auto"]
-    name: Name = "auto"
-
-
-class NoDevice(Model):
-    """No device at all: host code only."""
-
-    kind: Literal["none"]
-    name: Name = "none"
-
-
-class GpuDevice(Model):
-    """The AMD GPUs of this host, passed through."""
-
-    kind: Literal["gpu"]
-    name: Name = "gpu"
-
-
-Device = Annotated[
-    Annotated[AutoDevice | NoDevice | GpuDevice, Field(discriminator="kind")],
-    BeforeValidator(
-        _kind_alone,
-        json_schema_input_type=Literal["auto", "none", "gpu"]
-        | Annotated[AutoDevice | NoDevice | GpuDevice, Field(discriminator="kind")],
-    ),
-]
-
-
 class LocalHome(Model):
     """A fresh directory on the engine's local disk."""
 
@@ -183,21 +91,15 @@ class TmpfsHome(Model):
     size: Size = "256m"
 
 
-Home = Annotated[
-    Annotated[LocalHome | TmpfsHome, Field(discriminator="kind")],
-    BeforeValidator(
-        _kind_alone,
-        json_schema_input_type=Literal["local", "tmpfs"]
-        | Annotated[LocalHome | TmpfsHome, Field(discriminator="kind")],
-    ),
-]
+_HomeKinds = Annotated[LocalHome | TmpfsHome, Field(discriminator="kind")]
+Home = Annotated[_HomeKinds, BeforeValidator(kind_alone, json_schema_input_type=Literal["local", "tmpfs"] | _HomeKinds)]
 
 
 class Environment(Model):
     """A named set of variables."""
 
     name: Name
-    variables: dict[Variable, str] = {}
+    variables: dict[Variable, str] = Field(default_factory=dict)
 
     @field_validator("variables")
     @classmethod

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from harness.errors import ConfigError
 from harness.plan.cells import Cell, MisnamedError, apply, expand, require
+from harness.plan.chips import chips, find_chip
+from harness.plan.devices import SoftwareDevice
 from harness.plan.loading import load, place
 from harness.plan.models import Matrix, Selection
 from harness.plan.repros import ReproFolder, find, load_repro
@@ -45,7 +47,20 @@ def read(matrix_file: Path) -> Project:
         raise ConfigError(f"{place(matrix_file, error.at)}: {error}") from None
 
 
+def _check_chips(matrix: Matrix) -> None:
+    """Refuse a software GPU that is no chip we know, or is to do what the chip cannot."""
+    names = [name for chip in chips() for name in chip.names]
+    for number, device in enumerate(matrix.devices):
+        if not isinstance(device, SoftwareDevice):
+            continue
+        require(device.gfx, names, ("devices", number, "gfx"))
+        chip = find_chip(device.gfx)
+        if device.xnack and chip and not chip.xnack:
+            raise MisnamedError(("devices", number, "xnack"), f"{chip.gfx} ({chip.marketing}) has no XNACK")
+
+
 def _read(root: Path, matrix: Matrix) -> Project:
+    _check_chips(matrix)
     folders = find(root)
     chosen = matrix.repros or [Selection(name=name) for name in folders]
     for number, selection in enumerate(chosen):

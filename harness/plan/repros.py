@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, field_validator,
 from harness.errors import ConfigError
 from harness.plan.commands import placeholders, words
 from harness.plan.loading import load
-from harness.plan.models import LONGEST_NAME, NAME_PATTERN, Model, Package, Params, Scalar, Variable, misplaced, typed
+from harness.plan.values import LONGEST_NAME, NAME_PATTERN, Model, Package, Params, Scalar, Variable, misplaced, typed
 
 BUILTIN = Path(__file__).resolve().parents[2] / "repros"
 SHARED = "common"  # helpers that repros include; the one folder under repros/ that is no repro
@@ -27,6 +27,9 @@ Need = Literal[
     "compiler", "python", "hip-python", "torch", "rocblas", "hipblas", "hipblaslt", "miopen",
 ]  # fmt: skip
 NEEDS: frozenset[str] = frozenset(get_args(Need))
+# Answers of the software GPU that are right on some hardware and wrong on other.
+SoftAnswer = Literal["kernels", "timings", "free-memory", "images", "svm-attributes", "pageable-memory"]
+SOFT_ANSWERS: frozenset[str] = frozenset(get_args(SoftAnswer))
 # Names that commands use for something else than a parameter.
 RESERVED = frozenset({SHARED})
 MOST_CASES = 10_000
@@ -46,6 +49,9 @@ class Repro(Model):
     what_to_do: str = Field(min_length=1)
     affected: str | None = Field(None, description="ROCm versions that the references say fail, such as '>=6.0'.")
     needs: tuple[Need, ...] = ()
+    robust_to: tuple[SoftAnswer, ...] = Field(
+        (), description="Soft answers of the software GPU that cannot change this repro's verdict."
+    )
     packages: tuple[Package, ...] = Field((), description="Packages that the repro's own layer adds.")
     environment: dict[Variable, str] = Field(default_factory=dict)
     regressed_when: Literal["run", "build"] = "run"
@@ -54,7 +60,9 @@ class Repro(Model):
     params: Params = Field(default_factory=dict)
     controls: tuple[dict[Variable, Scalar], ...] = ()
     trials: int = Field(1, ge=1, le=1_000_000)
-    timeout: float = Field(60, gt=0, le=86_400, description="Seconds for each trial and each build.")
+    timeout: float = Field(
+        60, gt=0, le=86_400, description="Seconds for each trial, and for a build that is the experiment."
+    )
 
     @field_validator("affected")
     @classmethod

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from harness.errors import ConfigError
-from harness.plan.models import LONGEST_NAME, NAME_PATTERN
 from harness.plan.repros import BUILTIN
+from harness.plan.values import LONGEST_NAME, NAME_PATTERN
 
 REPRO = """\
 title: What goes wrong, in one line

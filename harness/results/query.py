@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from packaging.version import Version
 
 from harness.build.probe import parse_version
+from harness.judge import trust
+from harness.judge.trust import Mark
 from harness.judge.verdicts import Verdict, combine, under_controls
 from harness.results.record import Record
 
@@ -27,7 +29,10 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What is known of one cell; ``metrics`` are medians with their unit."""
+    """What is known of one cell; ``metrics`` are medians with their unit.
+
+    ``without_device`` tells that the repro was given nothing of the place's device, because it needs to have none.
+    """
 
     repro: str
     case: Mapping[str, Any]
@@ -37,6 +42,13 @@ class Result:
     verdict: Verdict
     metrics: Mapping[str, Any] = field(default_factory=dict)
     observations: Mapping[str, Any] = field(default_factory=dict)
+    without_device: bool = False
+    marks: Sequence[Mark] = ()
+
+    @property
+    def software(self) -> str | None:
+        """Return ``software: …`` with the answers of the software GPU that the verdict may rest on."""
+        return trust.sentence(self.marks)
 
     @property
     def label(self) -> str:
@@ -57,6 +69,7 @@ class Result:
             "image": self.place.image,
             "rocm": self.rocm,
             "device": self.place.device,
+            "without_device": self.without_device,
             "home": self.place.home,
             "environment": self.place.environment,
             "verdict": self.verdict.word,
@@ -66,6 +79,7 @@ class Result:
             "metrics": dict(self.metrics),
             "observations": dict(self.observations),
             "reason": self.verdict.reason,
+            "software": [mark.model_dump() for mark in self.marks],
         }
 
 
@@ -88,9 +102,15 @@ def _telling(records: Iterable[Record]) -> int:
 
 def result(
     records: Sequence[Record], *, repro: str, case: Mapping[str, Any], control: bool, place: Place, rocm: str,
-    wanted: int,
+    wanted: int, robust_to: Collection[str] | None = None, without_device: bool = False,
 ) -> Result:  # fmt: skip
-    """Sum up one cell."""
+    """Sum up one cell; ``robust_to`` is what its repro says of itself today, else what each record says."""
+    marks = {
+        mark: None
+        for record in records
+        if record.outcome.informative
+        for mark in trust.remaining(record.software, record.robust_to if robust_to is None else robust_to)
+    }
     observations: dict[str, Any] = {}
     for record in records:
         observations.update(record.observations)
@@ -104,6 +124,8 @@ def result(
         verdict=combine([record.judgement for record in records], wanted=wanted - told(records) + _telling(records)),
         metrics=_medians(records),
         observations=observations,
+        without_device=without_device,
+        marks=tuple(marks),
     )
 
 
@@ -149,7 +171,7 @@ def from_records(records: Iterable[Record]) -> list[Result]:
         same = [record for record in group if record.key == newest.key]
         results.append(
             result(same, repro=newest.repro, case=newest.case, control=newest.control, place=place,
-                   rocm=newest.rocm, wanted=1)
+                   rocm=newest.rocm, wanted=1, without_device=newest.without_device)
         )  # fmt: skip
     results.sort(key=lambda item: (item.repro, item.label, parse_version(item.rocm) or Version("0"), item.place.image))
     return with_controls(results)

@@ -14,10 +14,15 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.judge.outcomes import Judgement, Metric, Outcome
+from harness.judge.trust import Mark
 
 
 class Record(BaseModel):
-    """One trial of one cell, as it was judged; ``duration`` is in seconds, ``time`` is ISO 8601 in UTC."""
+    """One trial of one cell, as it was judged; ``duration`` is in seconds, ``time`` is ISO 8601 in UTC.
+
+    ``device`` is the column of the table; ``without_device`` tells that the repro was given nothing of it. ``software``
+    are answers of the software GPU that the outcome may rest on, unless they are among ``robust_to``.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -43,6 +48,9 @@ class Record(BaseModel):
     stderr: str = ""
     observations: dict[str, Any] = {}
     metrics: tuple[dict[str, Any], ...] = ()
+    without_device: bool = False
+    software: tuple[Mark, ...] = ()
+    robust_to: tuple[str, ...] = ()
 
     @property
     def judgement(self) -> Judgement:
@@ -53,6 +61,7 @@ class Record(BaseModel):
             reason=self.reason,
             observations=self.observations,
             metrics=tuple(Metric(**metric) for metric in self.metrics),
+            marks=self.software,
         )
 
 

@@ -17,7 +17,11 @@ HOME = "/home/repro"
 
 @dataclass(frozen=True, kw_only=True)
 class ContainerSpec:
-    """Everything that one container is given; ``volumes`` are paths of fresh, anonymous volumes."""
+    """Everything that one container is given.
+
+    ``volumes`` are paths of fresh, anonymous volumes. ``shared`` maps paths to the names of volumes that are there and
+    are only read, ``filled`` to those that get what the image has at the path.
+    """
 
     image: str
     entrypoint: tuple[str, ...]
@@ -26,6 +30,8 @@ class ContainerSpec:
     labels: Mapping[str, str] = field(default_factory=dict)
     tmpfs: Mapping[str, str] = field(default_factory=dict)
     volumes: tuple[str, ...] = ()
+    shared: Mapping[str, str] = field(default_factory=dict)
+    filled: Mapping[str, str] = field(default_factory=dict)
     devices: tuple[str, ...] = ()
     groups: tuple[int, ...] = ()
     memory: str | None = None
@@ -44,6 +50,8 @@ def docker_run(spec: ContainerSpec) -> str:
         words += ["--tmpfs", f"{path}:{options}"]
     for path in spec.volumes:
         words += ["--volume", path]
+    for path, name in spec.shared.items():
+        words += ["--mount", f"type=volume,source={name},target={path},readonly,volume-nocopy"]
     for node in spec.devices:
         words += ["--device", node]
     for group in spec.groups:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import docker
@@ -31,6 +32,7 @@ LABEL_RUN = "rocm-harness.run"
 
 # The classic builder paints what a step writes to its standard error.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_FILL_TIMEOUT = 60.0
 _TROUBLE = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 
 
@@ -167,14 +169,39 @@ class Engine:
             found: list[Mapping[str, Any]] = self._api.images(filters={"label": label})
             return found
 
+    # Volumes
+
+    def fill_volume(self, name: str, image: str, folder: str, *, check: str, labels: Mapping[str, str]) -> None:
+        """Make sure that a named volume holds what an image has in ``folder``; ``check`` is a script that sees it.
+
+        An empty volume is filled by the engine when a container of the image mounts it there:
+        https://docs.docker.com/engine/storage/volumes/#mounting-a-volume-over-existing-data
+        """
+        with self._trouble(f"make the volume {name}"):
+            self._api.create_volume(name, labels=dict(labels))  # one that is there stays as it is
+        self.output(image, check, timeout=_FILL_TIMEOUT, filled={folder: name})
+
+    def volumes(self, label: str) -> list[str]:
+        """List the names of the volumes that carry ``label``."""
+        with self._trouble("list volumes"):
+            return [volume["Name"] for volume in self._api.volumes(filters={"label": label})["Volumes"] or []]
+
+    def remove_volume(self, name: str) -> None:
+        """Remove a volume; one that is gone already is fine."""
+        with self._trouble(f"remove the volume {name}"), contextlib.suppress(docker.errors.NotFound):
+            self._api.remove_volume(name)
+
     # Containers
 
-    def output(self, image: str, script: str, *, timeout: float) -> str:
+    def output(
+        self, image: str, script: str, *, timeout: float, filled: Mapping[str, str] = MappingProxyType({})
+    ) -> str:
         """Run a shell script in a throw-away container and return what it printed.
 
-        Raises InfraError when it has not ended after ``timeout`` seconds.
+        Empty volumes named in ``filled``, by the path they are mounted at, get what the image has there. Raises
+        InfraError when the script has not ended after ``timeout`` seconds.
         """
-        spec = ContainerSpec(image=image, entrypoint=("sh",), command=("-c", script), labels=self.labels)
+        spec = ContainerSpec(image=image, entrypoint=("sh",), command=("-c", script), labels=self.labels, filled=filled)
         container = self.create(spec)
         late = threading.Event()
 
@@ -257,7 +284,7 @@ def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
         memswap_limit=spec.memory,
         nano_cpus=int(spec.cpus * 1e9) if spec.cpus else None,
         tmpfs=dict(spec.tmpfs),
-        mounts=[Mount(target=target, source=None, type="volume") for target in spec.volumes],
+        mounts=_mounts(spec),
         devices=[f"{node}:{node}:rw" for node in spec.devices],
         group_add=[str(group) for group in spec.groups],
         # The output is read as it comes; a copy on the engine's disk would grow without bound.
@@ -273,6 +300,16 @@ def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
         network_disabled=True,
     )
     return config
+
+
+def _mounts(spec: ContainerSpec) -> list[Mount]:
+    """Return fresh volumes, shared ones that are read-only and stay as they are, and those that are to be filled."""
+    fresh = [Mount(target=path, source=None, type="volume") for path in spec.volumes]
+    shared = [
+        Mount(target=path, source=name, type="volume", read_only=True, no_copy=True)
+        for path, name in spec.shared.items()
+    ]
+    return [*fresh, *shared, *(Mount(target=path, source=name, type="volume") for path, name in spec.filled.items())]
 
 
 def _shortly(error: BaseException) -> str:

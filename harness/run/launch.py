@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from harness.plan.cells import Cell
 from harness.plan.models import Limits
 from harness.run import homes, trials
 from harness.run.container import HOME, TMP_OPTIONS, ContainerSpec
-from harness.run.devices import DeviceGrant
+from harness.run.grants import DeviceGrant
 from harness.run.limits import blocks, in_bytes
 
 
@@ -21,14 +22,23 @@ def plain(cell: Cell, *, image: str, device: DeviceGrant, limits: Limits) -> Con
         image=image,
         entrypoint=("sh", "/repro/harness/trial.sh"),
         command=(variant(cell.repro, cell.case), *cell.command(SHARED_IN_IMAGE)),
-        environment={"HOME": HOME, "PYTHONPATH": SHARED_IN_IMAGE, **cell.variables()},
+        environment=_environment(cell, device),
         tmpfs={"/tmp": f"{TMP_OPTIONS},size={limits.tmp}", **home.tmpfs},  # noqa: S108 (inside the container)
         volumes=home.volumes,
+        shared=device.volumes,
         devices=tuple(str(node) for node in device.nodes),
         groups=device.groups,
         pids=limits.pids,
         cpus=limits.cpus,
     )
+
+
+def _environment(cell: Cell, device: DeviceGrant) -> dict[str, str]:
+    """Put the repro's variables over those of the device; its library path stays in front of theirs."""
+    ours = {"HOME": HOME, "PYTHONPATH": SHARED_IN_IMAGE, **device.environment}
+    theirs = cell.variables()
+    both = {name: f"{ours[name]}:{theirs[name]}" for name in ("LD_LIBRARY_PATH",) if name in ours and name in theirs}
+    return {**ours, **theirs, **both}
 
 
 def recorded(
@@ -41,6 +51,7 @@ def recorded(
     command alone: neither can change the other.
     """
     settings = f"NONCE={nonce} KEEP={in_bytes(limits.output)} LIMIT={timeout:g} FILE_BLOCKS={blocks(limits.file)}\n"
+    settings += f"MOUNTED={shlex.quote(' '.join(spec.shared))}\n"
     variant, *command = spec.command
     if command:
         command = ["env", *(f"{name}={value}" for name, value in spec.environment.items()), *command]

@@ -5,6 +5,7 @@
 #
 #   events BASE64                  what it wrote to $REPRO_EVENTS
 #   oom COUNT                      processes that the kernel killed for memory during it
+#   software BASE64                the trust report of the software GPU, its lines without their padding
 #   end NUMBER
 #
 # A trial that ends by a signal or a timeout is the last one of its container: what it leaves in memory and in files
@@ -14,7 +15,8 @@ set -u
 exec 9>&1 </dev/null
 say() { printf '%s %s\n' "$NONCE" "$*" >&9; }
 ulimit -c 0
-ulimit -f "$FILE_BLOCKS"
+# Soft: the software GPU lifts it for the sparse file that its memory is.
+ulimit -S -f "$FILE_BLOCKS"
 newline='
 '
 first=$1
@@ -35,6 +37,9 @@ oom_kills() {
     oom=0
 }
 
+# A volume that somebody removed comes back empty: what a cell gave without it would be no result.
+for folder in $MOUNTED; do [ -n "$(ls -A "$folder")" ] || exit 1; done
+
 cd "/repro/cases/$variant" || exit 1
 read -r built <.build-status
 say build "$built"
@@ -43,7 +48,7 @@ shift 3
 if [ $# -eq 0 ] || [ "$built" != 0 ]; then set -- sh /repro/harness/trial.sh "$variant" "$@"; fi
 n=$first
 while [ "$n" -le "$last" ]; do
-    export REPRO_TRIAL="$n" REPRO_EVENTS="/tmp/.repro-events-$n"
+    export REPRO_TRIAL="$n" REPRO_EVENTS="/tmp/.repro-events-$n" SOFTGPU_REPORT="/tmp/.softgpu-report-$n"
     oom_kills
     before=$oom
     say trial "$n"
@@ -57,6 +62,9 @@ while [ "$n" -le "$last" ]; do
     say "${lines#*"$newline"}"
     say events "$events"
     say oom $((oom - before))
+    software=
+    if [ -s "$SOFTGPU_REPORT" ]; then software=$(sed 's/ *$//' "$SOFTGPU_REPORT" | head -c "$KEEP" | base64 -w 0); fi
+    say software "$software"
     say end "$n"
     record=${record#status }
     if [ "${record%% *}" -ge 124 ]; then exit 0; fi

@@ -38,8 +38,8 @@ class Trial:
     """One execution of a cell, as it was observed and not yet judged.
 
     ``status`` is a shell's: 128 + signal for a death. ``duration`` is in seconds. ``build`` is the status of the
-    build that this trial ran. ``vanished`` means that the runner itself was gone before it could report, and
-    ``trouble`` says why when that is known.
+    build that this trial ran. ``software`` is what the software GPU reported. ``vanished`` means that the runner
+    itself was gone before it could report, and ``trouble`` says why when that is known.
     """
 
     number: int
@@ -49,6 +49,7 @@ class Trial:
     stdout: Output = field(default_factory=Output)
     stderr: Output = field(default_factory=Output)
     events: str = ""
+    software: str = ""
     oom: bool = False
     build: int = 0
     vanished: bool = False
@@ -113,6 +114,7 @@ def _trial(number: int, lines: dict[str, list[str]], *, limit: float, build: int
             stderr=_output(lines["stderr"]),
             events=base64.b64decode(lines["events"][0]).decode(errors="replace"),
             oom=int(lines["oom"][0]) > 0,
+            software=base64.b64decode(lines["software"][0]).decode(errors="replace"),
             build=build,
         )
     except (KeyError, ValueError, IndexError, binascii.Error):

@@ -18,21 +18,39 @@ _CASE, _NARROWEST, _WIDEST = 36, 16, 44
 
 
 def terminal(table: Table, *, width: int = 200) -> str:
-    """Draw for a terminal of ``width`` characters; a repro is named once, and long verdicts wrap in their cell."""
+    """Draw for a terminal of ``width`` characters; a repro is named once, and long verdicts wrap in their cell.
+
+    Columns that do not fit side by side follow below, as a table of their own with the same rows.
+    """
     if not table.rows:
         return "no rows to show" + _notes(table, "")
     names = max((len(row.repro) for row in table.rows), default=0)
-    room = max(_NARROWEST, (width - names - _CASE - 3 * len(table.columns)) // max(len(table.columns), 1))
-    widths = [names or 1, _CASE] + [min(room, _WIDEST)] * len(table.columns)
+    fitting = max(1, (width - names - _CASE - 7) // (_NARROWEST + 3))
+    parts = -(-len(table.columns) // fitting)
+    each = -(-len(table.columns) // parts)
+    drawn = [_draw(table, range(first, min(first + each, len(table.columns))), names, width)
+             for first in range(0, len(table.columns), each)]  # fmt: skip
+    return "\n".join(drawn) + _notes(table, "")
+
+
+def _draw(table: Table, columns: range, names: int, width: int) -> str:
+    """Draw some columns of a table, without its notes."""
+    room = max(_NARROWEST, (width - names - _CASE - 3 * len(columns)) // max(len(columns), 1))
+    widths = [names or 1, _CASE] + [min(room, _WIDEST)] * len(columns)
     lines: list[list[str] | str] = []
-    for above, row in zip([None, *table.texts()], table.texts(), strict=False):
+    texts = [[*row[:2], *(row[2 + column] for column in columns)] for row in table.texts()]
+    for above, row in zip([None, *texts], texts, strict=False):
         first = above is None or row[0] != above[0]
         if first and above is not None:
             lines.append(SEPARATING_LINE)
         shown = row if first else ["", *row[1:]]
         lines.append(["\n".join(textwrap.wrap(text, size)) for text, size in zip(shown, widths, strict=True)])
-    heads = ["repro", "case", *("\n".join(head) for head in table.columns)]
-    return tabulate(lines, heads, tablefmt="rounded_outline", disable_numparse=True) + _notes(table, "")
+    heads = ["repro", "case"]
+    for column in columns:
+        heads.append(
+            "\n".join(part for line in table.columns[column] for part in textwrap.wrap(line, min(room, _WIDEST)))
+        )
+    return tabulate(lines, heads, tablefmt="rounded_outline", disable_numparse=True)
 
 
 def github(table: Table) -> str:

@@ -15,6 +15,7 @@ class Row:
     repro: str
     case: str
     control: bool
+    without_device: bool
     cells: tuple[Result | None, ...]
 
 
@@ -28,16 +29,22 @@ class Table:
 
     def texts(self) -> list[list[str]]:
         """Return every row as text: repro, case, and a verdict with its footnote mark for each column."""
-        return [
-            [row.repro, row.case + (" (control)" if row.control else "")] + [self._text(cell) for cell in row.cells]
-            for row in self.rows
-        ]
+        return [[row.repro, row.case + _remarks(row)] + [self._text(cell) for cell in row.cells] for row in self.rows]
 
     def _text(self, cell: Result | None) -> str:
         if cell is None:
             return ""
-        mark = f" [{self.footnotes.index(cell.verdict.reason) + 1}]" if cell.verdict.reason else ""
-        return cell.verdict.text + mark
+        marks = [f" [{self.footnotes.index(note) + 1}]" for note in _notes(cell)]
+        return cell.verdict.text + "".join(marks)
+
+
+def _remarks(row: Row) -> str:
+    return (" (control)" if row.control else "") + (" (no device)" if row.without_device else "")
+
+
+def _notes(cell: Result) -> list[str]:
+    """Return what is to be said of one verdict: why it is none, and what of the software GPU it may rest on."""
+    return [note for note in (cell.verdict.reason, cell.software) if note]
 
 
 def lay_out(results: Sequence[Result], *, notes: Sequence[str] = ()) -> Table:
@@ -49,11 +56,12 @@ def lay_out(results: Sequence[Result], *, notes: Sequence[str] = ()) -> Table:
             repro=cells[0].repro,
             case=cells[0].label,
             control=cells[0].control,
+            without_device=any(cell.without_device for cell in cells),
             cells=tuple(next((cell for cell in cells if cell.place == place), None) for place in places),
         )
         for cells in by_row(results)
     ]
-    reasons = [cell.verdict.reason for row in rows for cell in row.cells if cell is not None and cell.verdict.reason]
+    reasons = [note for row in rows for cell in row.cells if cell is not None for note in _notes(cell)]
     return Table(
         columns=tuple(_head(place, places, versions) for place in places),
         rows=tuple(rows),
@@ -84,6 +92,8 @@ def _head(place: Place, places: Sequence[Place], versions: dict[str, str]) -> tu
     lines = [place.image]
     if version := versions.get(place.image):
         lines.append(f"ROCm {version}")
+    if place.device.startswith("software ") and len({other.device for other in places}) == 1:
+        lines.append(place.device)
     for axis in ("device", "home", "environment"):
         if len({getattr(other, axis) for other in places}) > 1:
             lines.append(f"{axis} {getattr(place, axis)}")

@@ -7,7 +7,7 @@
 set -u
 here=$(dirname "$0")
 . "$here/capture.sh"
-: "${KEEP:=65536}" "${LIMIT:=60}"
+: "${KEEP:=65536}" "${LIMIT:=60}" "${EXPERIMENT=}" # yes: how the build ends is the result
 ulimit -c 0
 # Proxies are for package downloads; their addresses may hold a password, and what a build prints is recorded.
 unset http_proxy https_proxy ftp_proxy no_proxy all_proxy HTTP_PROXY HTTPS_PROXY FTP_PROXY NO_PROXY ALL_PROXY
@@ -31,7 +31,7 @@ step() {
     trouble
 }
 
-# End the whole build where a step failed for want of disk or memory: what the host could not give today must not stay
+# End the whole build where a step failed for want of disk, memory or time: what the host could not give today must not stay
 # in the image as a result.
 trouble() {
     read -r status <.build-status
@@ -43,7 +43,9 @@ trouble() {
         line=${line#* }
         printf '%s' "${line%% *}" | base64 -d
     done <.build-record >/tmp/.output
-    if [ "$status" = 137 ] || grep -E 'No space left on device|(clang|g\+\+|ld|cc1plus)[^ ]*: .*(Killed|signal 9)' /tmp/.output; then
+    late=
+    if [ "$status" = 124 ] && [ -z "$EXPERIMENT" ]; then late=yes; fi
+    if [ "$status" = 137 ] || [ -n "$late" ] || grep -E 'No space left on device|(clang|g\+\+|ld|cc1plus)[^ ]*: .*(Killed|signal 9)' /tmp/.output; then
         echo "the host could not build this (status $status)"
         exit 1
     fi

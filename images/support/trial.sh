@@ -31,6 +31,14 @@ if [ $# -eq 0 ]; then
     esac
     exit 1
 fi
+case ${LD_LIBRARY_PATH-} in
+/opt/softgpu*)
+    if [ ! -e /opt/softgpu/libhsa-runtime64.so.1 ]; then
+        echo "the volume of the software GPU is empty; 'harness run' fills it" >&2
+        exit 99
+    fi
+    ;;
+esac
 if [ "$built" != 0 ]; then
     replay >&2
     echo "the build failed with status $built, so the repro cannot run" >&2

@@ -95,6 +95,29 @@ hsa_status_t kernel_info(const ExecutableSymbol& symbol, uint32_t attribute, voi
   }
 }
 
+// Tells whether any kind of symbol has the attribute: ROCr, too, refuses those of variables for a kernel.
+// https://github.com/ROCm/ROCR-Runtime/blob/rocm-6.4.3/runtime/hsa-runtime/loader/executable.cpp (GetInfo)
+bool is_symbol_attribute(uint32_t attribute) {
+  switch (attribute) {
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION:
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT:
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT:
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST:
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT:
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE:
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE:
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 }  // namespace sg
 
@@ -287,7 +310,7 @@ SG_API hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t handl
   }
   hsa_status_t status =
       symbol->kernel ? kernel_info(*symbol, attribute, value) : variable_info(*symbol, attribute, value);
-  if (status != HSA_STATUS_SUCCESS) {
+  if (status != HSA_STATUS_SUCCESS && !is_symbol_attribute(attribute)) {
     report::add(report::Kind::kUnknownAttribute, ("symbol:" + std::to_string(attribute)).c_str());
   }
   return status;

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "memfd.hpp"
+
 namespace sg {
 namespace {
 
@@ -24,8 +26,8 @@ void* map(uint64_t size, int protection, int file) {
 bool Heap::create(const char* name, uint64_t size, bool host_visible) {
   size_ = size;
   host_visible_ = host_visible;
-  file_ = memfd_create(name, MFD_CLOEXEC);
-  if (file_ < 0 || ftruncate(file_, static_cast<off_t>(size))) return false;
+  file_ = make_memfd(name, size);
+  if (file_ < 0) return false;
   device_ = reinterpret_cast<uintptr_t>(map(size, PROT_NONE, file_));
   alias_ = static_cast<char*>(map(size, PROT_READ | PROT_WRITE, file_));
   // The first fragment stays free, so that a small negative offset from a first allocation faults.

@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "faults.hpp"
+#include "memfd.hpp"
 #include "memory.hpp"
 #include "report.hpp"
 
@@ -157,8 +158,11 @@ hsa_status_t handle_create(hsa_amd_memory_pool_t pool_handle, size_t size, int t
   SG_REQUIRE(pool->kind != PoolKind::kGroup, HSA_STATUS_ERROR_INVALID_ARGUMENT);
   if (pool->agent->gpu && !faults::may_allocate(size)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   if (pool->agent->gpu && !pool->agent->heap.charge(size)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  int file = memfd_create("softgpu-vmem", MFD_CLOEXEC);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(size))) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  int file = make_memfd("softgpu-vmem", size);
+  if (file < 0) {
+    if (pool->agent->gpu) pool->agent->heap.discharge(size);
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  }
   return adopt(file, size, pool, static_cast<uint32_t>(type), pool->agent->gpu, out);
 }
 

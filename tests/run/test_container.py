@@ -9,8 +9,9 @@ from harness.plan.cells import expand
 from harness.plan.models import Limits
 from harness.run import devices, launch
 from harness.run.container import ContainerSpec, docker_run
-from harness.run.devices import DeviceGrant, decode_gfx, discover
 from harness.run.engine import creation
+from harness.run.gpus import decode_gfx, discover
+from harness.run.grants import DeviceGrant
 from tests.plan.test_cells import matrix, repro
 
 NONE = DeviceGrant(label="none", offers=frozenset({"no-device"}))
@@ -110,9 +111,9 @@ def test_a_host_without_gpu_says_so_where_one_is_asked_for(tmp_path: object) -> 
     from pathlib import Path
 
     from harness.errors import ConfigError
-    from harness.plan.models import AutoDevice, GpuDevice
+    from harness.plan.devices import AutoDevice, GpuDevice
 
     nowhere = Path(str(tmp_path))
-    assert devices.grant(AutoDevice(kind="auto"), kfd=nowhere / "kfd", topology=nowhere).label == "none"
+    assert devices.grant(AutoDevice(kind="auto"), kfd=nowhere / "kfd", topology=nowhere).label == "software gfx90a"
     with pytest.raises(ConfigError, match="no AMD GPU"):
         devices.grant(GpuDevice(kind="gpu"), kfd=nowhere / "kfd", topology=nowhere)

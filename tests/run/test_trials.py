@@ -17,7 +17,7 @@ def frame(
 
     end = 10**18 + int(took * 1e9)
     lines = [f"trial {number}", f"status {status} {10**18} {end}", line("stderr", err), line("stdout", out)]
-    return "".join(f"n {line}\n" for line in [*lines, "events ", f"oom {oom}", f"end {number}"]).encode()
+    return "".join(f"n {line}\n" for line in [*lines, "events ", f"oom {oom}", "software ", f"end {number}"]).encode()
 
 
 @given(

@@ -103,6 +103,7 @@ def test_csv_and_json_come_back(text: str) -> None:
     (first, _) = json.loads(formats.as_json(results))
     assert first["signature"] == (text or None)
     assert list(first) == [
-        "repro", "case", "control", "image", "rocm", "device", "home", "environment", "verdict", "signature",
-        "trials", "fails", "metrics", "observations", "reason",
+        "repro", "case", "control", "image", "rocm", "device", "without_device", "home", "environment",
+            "verdict", "signature",
+        "trials", "fails", "metrics", "observations", "reason", "software",
     ]  # fmt: skip

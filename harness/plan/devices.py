@@ -1,0 +1,70 @@
+"""Describe the devices that cells run on: the GPUs of a host, the software GPU, or none."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from harness.plan.values import Model, Name, Size, kind_alone
+
+GFX = "gfx90a"  # what the software GPU is unless the matrix says otherwise: the chip with most public reports
+
+
+class AutoDevice(Model):
+    """The AMD GPUs of this host when it has any, else the software GPU; nothing for a repro that needs no device."""
+
+    kind: Literal["auto"]
+    name: Name = "auto"
+
+
+class NoDevice(Model):
+    """No device at all: host code only."""
+
+    kind: Literal["none"]
+    name: Name = "none"
+
+
+class GpuDevice(Model):
+    """The AMD GPUs of this host, passed through."""
+
+    kind: Literal["gpu"]
+    name: Name = "gpu"
+
+
+class Faults(Model):
+    """What the software GPU does wrong on demand; kernels are those of the program, counted from 1 over a process."""
+
+    kernel_us: int | None = Field(None, ge=1, le=60_000_000, description="Each kernel takes so many microseconds.")
+    copy_us: int | None = Field(None, ge=1, le=60_000_000, description="Each copy and fill takes so much longer.")
+    hang_at: int | None = Field(None, ge=1, description="This kernel never ends.")
+    queue_error: str | None = Field(
+        None,
+        pattern=r"^(HSA_STATUS_[A-Z_]+|0x[0-9a-fA-F]{1,8}|[0-9]{1,10})(@[1-9][0-9]{0,17})?$",
+        description="An HSA status that ends the queue at the first kernel, or at the one after @.",
+    )
+    oom_after: Size | None = Field(None, description="Device memory runs out after so much, HIP's own included.")
+    lost_at: int | None = Field(None, ge=1, description="The GPU is reset at this kernel.")
+
+
+class SoftwareDevice(Model):
+    """The software GPU: the real HIP runtime on a stand-in for ROCr, the driver and the card. No kernel executes."""
+
+    kind: Literal["software"]
+    name: Name = "software"
+    gfx: Name = Field(GFX, description="A chip: its gfx name, or a file name or an alias from softgpu/chips.")
+    count: int = Field(1, ge=1, le=16, description="How many GPUs.")
+    memory: Size | None = Field(None, description="Memory of each GPU; default: as on the chip.")
+    xnack: bool | None = Field(None, description="Run with XNACK on or off; default: what HSA_XNACK says.")
+    large_bar: bool | None = Field(None, description="Whether the host reaches device memory; default: as on the chip.")
+    hmm: bool | None = Field(None, description="False takes the SVM interface away; default: as on the chip.")
+    images: bool | None = Field(None, description="False takes image instructions away; default: as on the chip.")
+    vmm: bool | None = Field(None, description="False takes the virtual memory interface away.")
+    faults: Faults = Faults()
+
+
+_Kinds = Annotated[AutoDevice | NoDevice | GpuDevice | SoftwareDevice, Field(discriminator="kind")]
+Device = Annotated[
+    _Kinds,
+    BeforeValidator(kind_alone, json_schema_input_type=Literal["auto", "none", "gpu", "software"] | _Kinds),
+]
