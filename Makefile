@@ -10,7 +10,7 @@ UV := 0.13.8
 # Somebody else's packages must not shadow the locked ones.
 unexport PYTHONHOME PYTHONPATH
 
-.PHONY: matrix plan table images schema new clean test lint bench lock help
+.PHONY: matrix plan table images doctor schema new clean test lint bench lock help
 
 matrix: ## build the images, run every reproducer in every cell, print the table
 	@$(HARNESS) run $(ENGINE:%=--engine %) $(ARGS)
@@ -23,6 +23,9 @@ table: ## print the table of what has run
 
 images: ## build the images of matrix.yaml
 	@$(HARNESS) images $(ARGS)
+
+doctor: ## say what this host offers and lacks
+	@$(HARNESS) doctor $(ARGS)
 
 schema: ## print the JSON Schema of matrix.yaml
 	@$(HARNESS) schema $(ARGS)

@@ -105,6 +105,16 @@ def clean(
 
 
 @app.command()
+def doctor(matrix: MatrixFile = Path("matrix.yaml"), engine: EngineUrl = None, json: Json = False) -> None:
+    """Say what this host offers and lacks, and what mends it."""
+    from harness import commands as do
+
+    status, text = do.doctor(matrix, engine, as_json=json)
+    _print(text)
+    raise typer.Exit(status)
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of matrix.yaml, for editors."""
     from harness import commands as do

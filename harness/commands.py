@@ -234,6 +234,16 @@ def clean(matrix: Path, override: str | None, *, engine: bool, images: bool, rec
             _say("no container engine was started here; nothing to stop")
 
 
+def doctor(matrix: Path, override: str | None, *, as_json: bool) -> tuple[int, str]:
+    """Return the findings, and the status of infrastructure trouble where something is missing."""
+    from harness.doctor import as_objects, as_text, examine
+
+    findings = examine(matrix, override)
+    missing = any(finding.state == "missing" for finding in findings)
+    text = json.dumps(as_objects(findings), indent=1) if as_json else as_text(findings)
+    return (InfraError.exit_status if missing else 0), text
+
+
 def schema() -> str:
     """Return the JSON Schema of the matrix."""
     return json.dumps(Matrix.model_json_schema(), indent=1)

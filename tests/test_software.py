@@ -165,7 +165,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], di
     devices = ", ".join(f"{{kind: software, name: {name}, faults: {fault}}}" for name, fault in FAULTS.items())
     matrix = write_project(
         tmp_path_factory.mktemp("faulty"),
-        repros={"victim": repro(timeout="6", robust_to="[kernels]")},
+        repros={"victim": repro(timeout="15", robust_to="[kernels]")},
         matrix=f"{IMAGES}\ndevices: [{devices}]\nrepros: [victim]\n",
         files={"repros/victim/main.hip": VICTIM},
     )
@@ -192,8 +192,8 @@ def devices_of(fault: str) -> str:
 @pytest.mark.parametrize(
     ("fault", "image", "outcome", "signature"),
     [
-        ("hanging", OLD, "timeout", "no end within 6 s"),
-        ("hanging", NEW, "timeout", "no end within 6 s"),
+        ("hanging", OLD, "timeout", "no end within 15 s"),
+        ("hanging", NEW, "timeout", "no end within 15 s"),
         ("small", OLD, "oom", "hipErrorOutOfMemory"),
         ("small", NEW, "oom", "hipErrorOutOfMemory"),
         ("lost", OLD, "crash", "GPU exception: GPU Hang"),

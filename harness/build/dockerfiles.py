@@ -45,14 +45,14 @@ class Base:
 
 def render_image(image: Image, base: Base, *, ca_bundle: bytes | None = None) -> Context:
     """Render the Dockerfile of one ROCm user space."""
-    files = _host_files(image.source, ca_bundle)
+    files = _host_files(image.source, ca_bundle, tls=bool(image.layers))
     text = _render("distro.Dockerfile.j2", {**_values(image.source, base, files), "image": image})
     return Context(name=f"{REPOSITORY}/image/{image.name}", dockerfile=text, files=files)
 
 
 def render_cell(image: Image, base: Base, repro: ReproFolder, *, ca_bundle: bytes | None = None) -> Context:
     """Render the Dockerfile of a repro on an image: the image's own layers again, then one with the repro built."""
-    files = {**_host_files(image.source, ca_bundle), **_repro_files(repro)}
+    files = {**_host_files(image.source, ca_bundle, tls=bool(image.layers)), **_repro_files(repro)}
     text = _render("cell.Dockerfile.j2", {**_values(image.source, base, files), "image": image, "repro": repro})
     return Context(name=f"{REPOSITORY}/cell/{image.name}/{repro.name}", dockerfile=text, files=files)
 
@@ -118,9 +118,9 @@ def _repro_files(repro: ReproFolder) -> dict[str, File]:
     }
 
 
-def _host_files(source: DistroSource, ca_bundle: bytes | None) -> dict[str, File]:
+def _host_files(source: DistroSource, ca_bundle: bytes | None, *, tls: bool = False) -> dict[str, File]:
     """Hand the host's certificates only to builds that speak TLS; most mirrors do not, as packages are signed."""
-    if ca_bundle is None or not (source.mirror or "").startswith("https:"):
+    if ca_bundle is None or not (tls or (source.mirror or "").startswith("https:")):
         return {}
     return {f"{HOST}ca-bundle.crt": File(content=ca_bundle)}
 
@@ -154,6 +154,7 @@ _TEMPLATES = jinja2.Environment(  # noqa: S701
     lstrip_blocks=True,
     keep_trailing_newline=True,
 )
+_TEMPLATES.filters["quote"] = shlex.quote
 
 
 def _render(template: str, values: Mapping[str, object]) -> str:

@@ -13,6 +13,7 @@ from harness.plan.values import (
     Named,
     Package,
     Params,
+    Requirement,
     Scalar,
     Size,
     Suite,
@@ -64,11 +65,24 @@ class DistroSource(Model):
 Source = DistroSource
 
 
+class PipLayer(Model):
+    """Python packages on top of an image, for its own python3."""
+
+    kind: Literal["pip"]
+    packages: tuple[Requirement, ...] = Field(min_length=1, description="Such as hip-python==7.2.2.562.43.")
+    index: Url | None = Field(None, description="Overrides the package index that pip knows by itself.")
+
+
+# One member today; further kinds join here and are told apart by `kind`.
+Layer = PipLayer
+
+
 class Image(Model):
-    """One ROCm user space."""
+    """One ROCm user space: a source, and what is laid on it."""
 
     name: Name
     source: Source
+    layers: tuple[Layer, ...] = ()
     rocm: str | None = Field(
         None,
         pattern=r"^[0-9]+(\.[0-9]+){0,3}$",

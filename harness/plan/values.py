@@ -17,6 +17,11 @@ LONGEST_NAME = 63
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=LONGEST_NAME)]
 # https://www.debian.org/doc/debian-policy/ch-controlfields.html#source (package names), optionally "=version".
 Package = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]+(=[A-Za-z0-9.+:~-]+)?$")]
+# https://packaging.python.org/en/latest/specifications/dependency-specifiers/, without markers and addresses.
+Requirement = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?([=<>!~][A-Za-z0-9.*+!,=<>~-]+)?$"),
+]
 Suite = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9./-]*$")]
 Url = Annotated[str, StringConstraints(pattern=r"^(https?|file)://[A-Za-z0-9._~:/?#@!&*+,;=%\[\]-]+$")]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]

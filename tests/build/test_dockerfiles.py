@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from harness.build.context import Context, File
 from harness.build.dockerfiles import Base, build_plan, render_cell, render_image, variant
-from harness.plan.models import Image
+from harness.plan.models import Image, PipLayer
 from harness.plan.repros import ReproFolder
 from tests.plan.test_cells import repro
 
@@ -40,6 +41,22 @@ def test_the_dockerfile_of_an_image() -> None:
     assert "install -y --no-install-recommends -t experimental hipcc libamdhip64-dev;" in text
     assert "{%" not in text
     assert "{{" not in text
+
+
+def test_a_pip_layer_is_quoted_and_gets_the_certificates_of_the_host() -> None:
+    layers = [{"kind": "pip", "packages": ["hip-python>=7,<8", "a[b]==1.*"], "index": "https://index.invalid/simple"}]
+    laid = Image.model_validate({**image().model_dump(), "layers": layers})
+    text = render_image(laid, BASE, ca_bundle=b"certificate").dockerfile
+    assert "--cert /repro/host/ca-bundle.crt --index-url https://index.invalid/simple 'hip-python>=7,<8'" in text
+    assert "'a[b]==1.*'" in text
+    assert "python3-pip" not in render_image(image(), BASE, ca_bundle=b"certificate").dockerfile
+    assert "--cert" not in render_image(laid, BASE).dockerfile
+
+
+@pytest.mark.parametrize("package", ["-r /etc/passwd", "--index-url=x", "a; rm -rf /", "a @ https://x.invalid", "$(a)"])
+def test_what_pip_is_asked_for_is_a_requirement_and_nothing_else(package: str) -> None:
+    with pytest.raises(ValidationError):
+        PipLayer(kind="pip", packages=(package,))
 
 
 def test_stale_lists_are_accepted_only_when_asked() -> None:

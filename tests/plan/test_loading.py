@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from harness.errors import ConfigError
 from harness.plan.loading import MAX_NODES, load
 from harness.plan.models import Matrix
+from harness.plan.project import read
 
 GOOD = "images:\n  - name: a\n    source: {kind: distro, suite: bookworm}\n"
 
@@ -111,3 +112,25 @@ def test_anchors_and_merge_keys_work(tmp_path: Path) -> None:
         "  - name: b\n    source: {<<: *debian, suite: trixie}\n"
     )
     assert [image.source.suite for image in load(path, Matrix).images] == ["bookworm", "trixie"]
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        (
+            "{kind: software, gfx: gfx90b}",
+            "matrix.yaml:4:33: devices[0].gfx: 'gfx90b' is not there; did you mean 'gfx90a'?",
+        ),
+        ("{kind: software, gfx: gfx1100, xnack: true}", "gfx1100 (AMD Radeon RX 7900 XTX) has no XNACK"),
+        ("{kind: software, faults: {hang: 1}}", "devices[0].faults.hang: unknown key (did you mean 'hang_at'?)"),
+        ("{kind: software, faults: {queue_error: broken}}", "devices[0].faults.queue_error: 'broken' is not allowed"),
+        ("{kind: software, count: 17}", "devices[0].count: "),
+        ("sofware", "devices[0]: unknown kind 'sofware'; known: 'auto', 'none', 'gpu', 'software' (did you mean"),
+    ],
+)
+def test_a_software_gpu_that_cannot_be_is_told_with_its_place(tmp_path: Path, device: str, message: str) -> None:
+    path = tmp_path / "matrix.yaml"
+    path.write_text(f"{GOOD}devices: [{device}]\nrepros: [runtime_soname]\n")
+    with pytest.raises(ConfigError) as caught:
+        read(path)
+    assert message in str(caught.value).replace(str(tmp_path) + "/", "")
