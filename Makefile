@@ -48,6 +48,7 @@ lint: ## check style and types
 bench: ## run the side-by-side measurements
 	@sh setup.sh
 	@$(VENV)/python benchmarks/cells.py $(ARGS)
+	@$(VENV)/python benchmarks/softgpu.py
 
 # One resolution for Python 3.10 and newer; run.txt is held to the versions of test.txt, so the second can be laid on it.
 COMPILE = .harness/lock/bin/uv pip compile --quiet --no-config --universal --python-version 3.10 --upgrade \
