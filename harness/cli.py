@@ -105,6 +105,14 @@ def clean(
 
 
 @app.command()
+def devices(sysfs: Annotated[Path, typer.Option(metavar="DIR")] = Path("/sys"), json: Json = False) -> None:
+    """List the AMD GPUs of this host, or of another whose /sys was copied to DIR; needs no ROCm."""
+    from harness import commands as do
+
+    _print(do.devices(sysfs, as_json=json))
+
+
+@app.command()
 def doctor(matrix: MatrixFile = Path("matrix.yaml"), engine: EngineUrl = None, json: Json = False) -> None:
     """Say what this host offers and lacks, and what mends it."""
     from harness import commands as do

@@ -234,6 +234,16 @@ def clean(matrix: Path, override: str | None, *, engine: bool, images: bool, rec
             _say("no container engine was started here; nothing to stop")
 
 
+def devices(sysfs: Path, *, as_json: bool) -> str:
+    """List the GPUs that a sysfs tree tells of."""
+    from harness.run.topology import discover
+    from harness.show.devices import listed
+
+    if not sysfs.is_dir():
+        raise ConfigError(f"--sysfs {sysfs}: there is no such folder; give the copy of a host's /sys")
+    return listed(discover(sysfs), as_json=as_json)
+
+
 def doctor(matrix: Path, override: str | None, *, as_json: bool) -> tuple[int, str]:
     """Return the findings, and the status of infrastructure trouble where something is missing."""
     from harness.doctor import as_objects, as_text, examine

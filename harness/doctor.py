@@ -19,6 +19,7 @@ from harness.plan.project import read
 from harness.run import endpoints, gpus, install
 from harness.run.engine import Engine, ask
 from harness.run.limits import DISK_RESERVE
+from harness.run.topology import discover
 
 State = Literal["ok", "note", "missing"]
 # One ROCm user space, its base and the layers of its repros, as measured with the default matrix.
@@ -109,16 +110,18 @@ def _bootstrap() -> Finding:
 
 
 def _gpu() -> Finding:
-    if not gpus.KFD.exists():
-        detail = f"none: there is no {gpus.KFD}; `auto` is the software GPU"
+    kfd = gpus.DEV / "kfd"
+    if not kfd.exists():
+        detail = f"none: there is no {kfd}; `auto` is the software GPU"
         return Finding(what="AMD GPU", state="note", detail=detail, mend="load the amdgpu driver where there is a card")
-    found = gpus.discover()
+    found = discover().gpus
     if not found:
-        detail = f"{gpus.KFD} is there, but no GPU under {gpus.TOPOLOGY}; `auto` is the software GPU"
+        detail = f"{kfd} is there, but `harness devices` finds no GPU; `auto` is the software GPU"
         return Finding(what="AMD GPU", state="missing", detail=detail, mend="dmesg | grep -i amdgpu")
-    unreachable = [str(gpu.render) for gpu in found if not gpu.render.exists()]
+    unreachable = [gpu.render for gpu in found if not (gpus.DEV / "dri" / gpu.render).exists()]
     if unreachable:
-        return Finding(what="AMD GPU", state="missing", detail=f"{', '.join(unreachable)} is not there")
+        detail = f"{', '.join(unreachable)} is not in {gpus.DEV / 'dri'}"
+        return Finding(what="AMD GPU", state="missing", detail=detail)
     shown = ", ".join(f"{gpu.gfx} ({gpu.render})" for gpu in found)
     return Finding(what="AMD GPU", state="ok", detail=f"{shown}: `auto` runs on it")
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from harness.errors import ConfigError
 from harness.plan.devices import AutoDevice, Device, GpuDevice, NoDevice, SoftwareDevice
 from harness.run import gpus, software
-from harness.run.gpus import KFD, TOPOLOGY
+from harness.run.gpus import DEV
 from harness.run.grants import NOTHING, DeviceGrant
+from harness.run.topology import SYSFS, discover
 
 
-def grant(device: Device, *, kfd: Path = KFD, topology: Path = TOPOLOGY) -> DeviceGrant:
+def grant(device: Device, *, dev: Path = DEV, sysfs: Path = SYSFS) -> DeviceGrant:
     """Return what a container is given for ``device``; ``auto`` takes the GPUs when there are any.
 
     Raises ConfigError when the matrix asks for a GPU and this host has none.
@@ -22,16 +23,19 @@ def grant(device: Device, *, kfd: Path = KFD, topology: Path = TOPOLOGY) -> Devi
         case SoftwareDevice():
             return software.grant(device)
         case AutoDevice():
-            return gpus.grant(found, kfd) if (found := _found(kfd, topology)) else software.grant(software.DEFAULT)
+            return _hardware(dev, sysfs) or software.grant(software.DEFAULT)
         case GpuDevice():
-            if found := _found(kfd, topology):
-                return gpus.grant(found, kfd)
+            if found := _hardware(dev, sysfs):
+                return found
             raise ConfigError(
                 f"devices: {device.name}: this host has no AMD GPU that the amdgpu driver offers for computing (no "
-                f"{kfd}, or no GPU under {topology}). Use `auto`, which goes on with the software GPU, or run on a GPU "
-                "host."
+                f"{dev / 'kfd'}, or no GPU in what `harness devices` lists). Use `auto`, which goes on with the "
+                "software GPU, or run on a GPU host."
             )
 
 
-def _found(kfd: Path, topology: Path) -> list[gpus.Gpu]:
-    return gpus.discover(topology) if kfd.exists() else []
+def _hardware(dev: Path, sysfs: Path) -> DeviceGrant | None:
+    if not (dev / "kfd").exists():
+        return None
+    topology = discover(sysfs)
+    return gpus.grant(topology, dev) if topology.gpus else None

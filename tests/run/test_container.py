@@ -10,7 +10,6 @@ from harness.plan.models import Limits
 from harness.run import devices, launch
 from harness.run.container import ContainerSpec, docker_run
 from harness.run.engine import creation
-from harness.run.gpus import decode_gfx, discover
 from harness.run.grants import DeviceGrant
 from tests.plan.test_cells import matrix, repro
 
@@ -77,36 +76,6 @@ def test_the_runner_gets_its_settings_outside_the_environment() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("version", "gfx"),
-    [(90006, "gfx906"), (90008, "gfx908"), (90010, "gfx90a"), (90402, "gfx942"), (90500, "gfx950"),
-     (100300, "gfx1030"), (110000, "gfx1100"), (110501, "gfx1151"), (120001, "gfx1201")],
-)  # fmt: skip
-def test_gfx_versions_are_decoded(version: int, gfx: str) -> None:
-    assert decode_gfx(version) == gfx
-
-
-def test_only_amd_gpus_that_can_be_read_are_found(tmp_path: object) -> None:
-    from pathlib import Path
-
-    root = Path(str(tmp_path))
-    nodes = {
-        "0": "cpu_cores_count 64\nsimd_count 0\nvendor_id 0\n",
-        "1": "simd_count 416\ngfx_target_version 90010\nvendor_id 4098\ndrm_render_minor 128\n",
-        "2": "simd_count 416\ngfx_target_version 90010\nvendor_id 4318\ndrm_render_minor 129\n",
-        "10": "simd_count 192\ngfx_target_version 110000\nvendor_id 4098\ndrm_render_minor 130\n",
-        "3": None,
-    }
-    for name, text in nodes.items():
-        (root / name).mkdir()
-        if text is not None:
-            (root / name / "properties").write_text(text)
-    assert [(gpu.node, gpu.gfx, str(gpu.render)) for gpu in discover(root)] == [
-        (1, "gfx90a", "/dev/dri/renderD128"),
-        (10, "gfx1100", "/dev/dri/renderD130"),
-    ]
-
-
 def test_a_host_without_gpu_says_so_where_one_is_asked_for(tmp_path: object) -> None:
     from pathlib import Path
 
@@ -114,6 +83,6 @@ def test_a_host_without_gpu_says_so_where_one_is_asked_for(tmp_path: object) -> 
     from harness.plan.devices import AutoDevice, GpuDevice
 
     nowhere = Path(str(tmp_path))
-    assert devices.grant(AutoDevice(kind="auto"), kfd=nowhere / "kfd", topology=nowhere).label == "software gfx90a"
+    assert devices.grant(AutoDevice(kind="auto"), dev=nowhere, sysfs=nowhere).label == "software gfx90a"
     with pytest.raises(ConfigError, match="no AMD GPU"):
-        devices.grant(GpuDevice(kind="gpu"), kfd=nowhere / "kfd", topology=nowhere)
+        devices.grant(GpuDevice(kind="gpu"), dev=nowhere, sysfs=nowhere)
