@@ -45,7 +45,9 @@ def bootstrap_command(source: DistroSource) -> list[str]:
         command.append(f"--keyring={source.keyring}")
     if not source.check_valid_until:
         command.append('--aptopt=Acquire::Check-Valid-Until "false"')
-    command += ["--include=ca-certificates", source.suite, "-"]
+    # The minimal base of Ubuntu resolute has no apt-get of its own; that of Debian has.
+    include = "apt,ca-certificates" if source.distribution == "ubuntu" else "ca-certificates"
+    command += [f"--include={include}", source.suite, "-"]
     return [*command, source.mirror] if source.mirror else command
 
 
