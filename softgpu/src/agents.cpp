@@ -1,32 +1,19 @@
 // Agents, their attributes and instruction sets.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
-#include "report.hpp"
-#include "runtime.hpp"
+#include "answers.hpp"
 
 namespace sg {
 namespace {
-
-template <typename T>
-hsa_status_t put(void* value, const T& what) {
-  std::memcpy(value, &what, sizeof what);
-  return HSA_STATUS_SUCCESS;
-}
 
 hsa_status_t put_text(void* value, const std::string& text) {
   std::memset(value, 0, 64);  // HSA names: 63 characters and the NUL
   std::memcpy(value, text.data(), std::min<size_t>(text.size(), 63));
   return HSA_STATUS_SUCCESS;
-}
-
-hsa_status_t unknown(const char* what, uint32_t attribute) {
-  char name[64];
-  std::snprintf(name, sizeof name, "%s:0x%x", what, attribute);
-  report::add(report::Kind::kUnknownAttribute, name);
-  return HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
 hsa_status_t caches(const Agent& agent, void* value) {
@@ -67,9 +54,11 @@ hsa_status_t common_info(const Agent& agent, uint32_t attribute, void* value) {
     case HSA_AGENT_INFO_WORKGROUP_MAX_SIZE:
       return put<uint32_t>(value, gpu ? 1024 : 0);
     case HSA_AGENT_INFO_GRID_MAX_DIM: {
-      uint32_t one = gpu ? UINT32_MAX : 0;
-      hsa_dim3_t grid = {one, one, one};
-      return put(value, grid);
+      if (!gpu) return put(value, hsa_dim3_t{});
+      // Since ROCm 7 the limits are those of HIP, before they were those of the packet.
+      static const bool wide = hip_version_below(7, 0);
+      return put(value, wide ? hsa_dim3_t{UINT32_MAX, UINT32_MAX, UINT32_MAX}
+                             : hsa_dim3_t{INT32_MAX, UINT16_MAX, UINT16_MAX});
     }
     case HSA_AGENT_INFO_GRID_MAX_SIZE:
       return put<uint32_t>(value, gpu ? UINT32_MAX : 0);
@@ -140,10 +129,12 @@ hsa_status_t image_info(uint32_t attribute, void* value) {
     case HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS:
       limit = 16;
       break;
+    case abi::kImageSupport:
+      return put<bool>(value, images);
     case HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT:
       return put<uint32_t>(value, 256);
     default:
-      return unknown("agent", attribute);
+      return refuse("agent", attribute);
   }
   return put<uint32_t>(value, images ? limit : 0);
 }
@@ -151,6 +142,39 @@ hsa_status_t image_info(uint32_t attribute, void* value) {
 hsa_status_t memory_avail(Agent& agent, void* value) {
   report::add(report::Kind::kSoft, "free memory");
   return put<uint64_t>(value, agent.heap.size() - std::min(agent.heap.size(), agent.heap.used()));
+}
+
+// What ROCm 10.0 added. Kernels with clusters, prefetch regions and expert scheduling are of chips to come.
+hsa_status_t newest_info(const Agent& agent, uint32_t attribute, void* value) {
+  const bool gpu = agent.gpu;
+  switch (attribute) {
+    case abi::kPm4Emulation:
+    case abi::kExpertScheduling:
+      return put<bool>(value, false);
+    case abi::kLuid:  // Windows has it
+      return put<uint64_t>(value, 0);
+    case abi::kCuid: {
+      uint8_t id[16] = {};
+      std::copy_n(agent.uuid.begin(), std::min(agent.uuid.size(), sizeof id), id);
+      return put(value, id);
+    }
+    case abi::kKernelGroupsMax:
+      return put<uint64_t>(value, gpu ? UINT32_MAX : 0);
+    case abi::kKernelGroupsMaxDim:
+      return put(value, gpu ? abi::Dim3{INT32_MAX, UINT16_MAX, UINT16_MAX} : abi::Dim3{});
+    case abi::kKernelClustersMaxDim:
+    case abi::kClusterGroupsMaxDim:
+      return put(value, abi::Dim3{});
+    case abi::kKernelClustersMax:
+    case abi::kClusterGroupsMax:
+      return put<uint64_t>(value, 0);
+    case abi::kPrefetchRegionsMax:
+      return put<uint32_t>(value, 0);
+    case abi::kHostDmabufSupported:
+      return put<bool>(value, true);
+    default:
+      return refuse("agent", attribute);
+  }
 }
 
 hsa_status_t amd_info(Agent& agent, uint32_t attribute, void* value) {
@@ -240,7 +264,7 @@ hsa_status_t amd_info(Agent& agent, uint32_t attribute, void* value) {
       return put(value, clocks);
     }
     default:
-      return unknown("agent", attribute);
+      return newest_info(agent, attribute, value);
   }
 }
 
@@ -346,6 +370,6 @@ SG_API hsa_status_t hsa_isa_get_info_alt(hsa_isa_t handle, hsa_isa_info_t attrib
     case HSA_ISA_INFO_FBARRIER_MAX_SIZE:
       return put<uint32_t>(value, 32);
     default:
-      return unknown("isa", static_cast<uint32_t>(attribute));
+      return refuse("isa", static_cast<uint32_t>(attribute));
   }
 }

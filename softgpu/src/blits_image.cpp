@@ -53,7 +53,7 @@ void buffer_to_image(const Launch& l) {
   const auto to = vector<Int4>(l, "dstOrigin"), size = vector<Int4>(l, "size");
   const auto format = vector<Uint4>(l, "format");
   if (!image) return;
-  const uint64_t bytes = std::min<uint64_t>(format.x * format.y, image->element);
+  const uint64_t bytes = std::min<uint64_t>(uint64_t{format.x} * format.y, image->element);
   each(l, size, [&](uint64_t x, uint64_t y, uint64_t z) {
     transfer::copy(l.context, image->address(x + to.x, y + to.y, z + to.z),
                    from + buffer_offset(format, pitch, start.x, x, y, z), bytes);
@@ -66,7 +66,7 @@ void image_to_buffer(const Launch& l) {
   const auto start = vector<Ulong4>(l, "dstOrigin"), pitch = vector<Ulong4>(l, "pitch");
   const auto format = vector<Uint4>(l, "format");
   if (!image) return;
-  const uint64_t bytes = std::min<uint64_t>(format.x * format.y, image->element);
+  const uint64_t bytes = std::min<uint64_t>(uint64_t{format.x} * format.y, image->element);
   const char* target = bytes == 1 ? "dstUChar" : bytes == 2 ? "dstUShort" : "dstUInt";
   const uint64_t to = l.arguments.number(target);
   each(l, size, [&](uint64_t x, uint64_t y, uint64_t z) {

@@ -37,6 +37,52 @@ void fill_strided(const Launch& l) {
   }
 }
 
+struct Ulong2 {
+  uint64_t x, y;
+};
+struct Ushort4 {
+  uint16_t x, y, z, w;
+};
+
+// 10.0: sixteen work-items fill the ends, bytes before and after the 8-byte words before and after 16-byte tiles; all
+// fill tiles, `stride` apart and `body_tile_passes` each.
+void fill_ends(const Launch& l) {
+  const uint64_t head = l.arguments.number("buf"), tail = l.arguments.number("tail_ptr");
+  const uint64_t mask = l.arguments.number("pattern_size") - 1, offset = l.arguments.number("tail_offset");
+  Ushort4 counts = {};
+  l.arguments.vector("counts", &counts, sizeof counts);
+  auto pattern_byte = [&](uint64_t index) {
+    char byte = 0;
+    transfer::read(l.context, &byte, l.arguments.number("pattern") + (index & mask), 1);
+    return byte;
+  };
+  auto fill_bytes = [&](uint64_t at, uint64_t count, uint64_t first) {
+    for (uint64_t i = 0; i < count; ++i) {
+      const char byte = pattern_byte(first + i);
+      transfer::write(l.context, at + i, &byte, 1);
+    }
+  };
+  fill_bytes(head, counts.x, 0);
+  const uint64_t body = l.arguments.number("body_pattern"), last = l.arguments.number("body_tail_pattern");
+  if (counts.y) transfer::write(l.context, l.arguments.number("body_ptr"), &body, sizeof body);
+  if (counts.z) transfer::write(l.context, l.arguments.number("body_tail_ptr"), &last, sizeof last);
+  fill_bytes(tail, counts.w, offset);
+}
+
+void fill_tiled(const Launch& l) {
+  fill_ends(l);
+  const uint64_t tiles = l.arguments.number("element_tiled"), count = l.arguments.number("body_tile_count");
+  const uint64_t passes = l.arguments.number("body_tile_passes"), stride = l.arguments.number("stride");
+  Ulong2 tile = {};
+  l.arguments.vector("body_tile_pattern", &tile, sizeof tile);
+  for (uint64_t pass = 0; pass < passes; ++pass) {
+    const uint64_t first = pass * stride, rest = count > first ? count - first : 0;
+    // All passes but the last are known to be whole.
+    const uint64_t items = pass + 1 < passes ? l.grid[0] : std::min(rest, l.grid[0]);
+    transfer::fill(l.context, tiles + first * sizeof tile, &tile, sizeof tile, items * sizeof tile);
+  }
+}
+
 // The pointer among bufULong, bufUInt, bufUShort, bufUChar that is not null, and its element size.
 uint64_t typed_buffer(const Launch& l, uint64_t* unit) {
   static const struct {
@@ -104,6 +150,29 @@ void copy_strided(const Launch& l) {
   if (remainder) transfer::copy(l.context, to + size - remainder, from + size - remainder, remainder);
 }
 
+// 10.0: the grid's second dimension counts descriptors.
+struct BatchEntry {
+  uint64_t from, to, elements;
+  uint32_t unit, rest;
+};
+static_assert(sizeof(BatchEntry) == 32, "CopyBufferBatchDescriptor");
+
+void copy_batch(const Launch& l) {
+  const uint64_t list = l.arguments.number("descriptors"), stride = l.arguments.number("copy_stride");
+  for (uint64_t y = 0; y < l.grid[1]; ++y) {
+    BatchEntry entry = {};
+    transfer::read(l.context, &entry, list + y * sizeof entry, sizeof entry);
+    const uint64_t unit = entry.unit == 16 ? 16 : 4;
+    for (uint64_t first = 0; first < entry.elements; first += stride) {
+      const uint64_t items = std::min(l.grid[0], entry.elements - first);
+      transfer::copy(l.context, entry.to + first * unit, entry.from + first * unit, items * unit);
+      if (!stride) break;
+    }
+    const uint64_t end = entry.elements * entry.unit;
+    transfer::copy(l.context, entry.to + end, entry.from + end, entry.rest);
+  }
+}
+
 // 5.x: size counts bytes when remain is 8, else dwords, the last of which holds `remain` bytes only.
 void copy_sized(const Launch& l) {
   const uint64_t from = l.arguments.number("srcI") + l.arguments.number("srcOrigin");
@@ -154,8 +223,13 @@ const std::vector<Blit>& linear() {
        fill_strided},
       {"fillBufferAligned", "bufUChar bufUShort bufUInt bufULong pattern patternSize offset size",
        fill_sized},
+      {"fillBufferUnAligned",
+       "buf pattern body_tile_pattern body_pattern body_tail_pattern body_tile_count body_tile_passes stride "
+       "pattern_size tail_offset body_ptr body_tail_ptr tail_ptr element_tiled counts",
+       fill_tiled},
       {"fillBufferAligned2D",
        "bufUChar bufUShort bufUInt bufULong pattern patternSize offset width height pitch", fill_2d},
+      {"copyBufferBatch", "descriptors workgroup_size copy_stride", copy_batch},
       {"copyBuffer", "src dst size remainder aligned_size end_ptr next_chunk", copy_strided},
       {"copyBuffer", "src dst size remainder aligned_size end_ptr next_chunk workgroup_size", copy_strided},
       {"copyBuffer", "srcI dstI srcOrigin dstOrigin size remain", copy_sized},

@@ -18,6 +18,16 @@ void write_value(const Launch& l, uint64_t at32, uint64_t at64, uint64_t value) 
   }
 }
 
+void add_value(const Launch& l, uint64_t value) {
+  if (uint64_t at = l.arguments.number("ptrInt")) {
+    auto* word = reinterpret_cast<uint32_t*>(transfer::atomic(l.context, at, 4));
+    __atomic_fetch_add(word, static_cast<uint32_t>(value), __ATOMIC_ACQ_REL);
+  } else {
+    auto* word = reinterpret_cast<uint64_t*>(transfer::atomic(l.context, l.arguments.number("ptrUlong"), 8));
+    __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
+  }
+}
+
 // The comparisons as the device library writes them: GEQ compares the value as signed with an unsigned
 // operand, which C makes unsigned on both sides.
 bool reached(uint64_t seen, uint64_t value, uint64_t mask, uint64_t flags) {
@@ -52,6 +62,9 @@ void stream_write(const Launch& l) {
   write_value(l, l.arguments.number("ptrInt"), l.arguments.number("ptrUlong"), l.arguments.number("value"));
 }
 
+void stream_increment(const Launch& l) { add_value(l, l.arguments.number("value")); }
+void stream_decrement(const Launch& l) { add_value(l, -l.arguments.number("value")); }
+
 void stream_wait(const Launch& l) {
   wait_value(l, l.arguments.number("ptrInt"), l.arguments.number("ptrUlong"), l.arguments.number("value"),
              l.arguments.number("flags"), l.arguments.number("mask"));
@@ -70,9 +83,10 @@ struct Operation {
 };
 static_assert(sizeof(Operation) == 48, "six 64-bit words");
 
+// Before ROCm 10 there is a work-item for each entry; since, one goes through them all.
 void batch(const Launch& l) {
-  const uint64_t list = l.arguments.number("params");
-  for (uint64_t id = 0; id < l.grid[0]; ++id) {
+  const uint64_t list = l.arguments.number("params"), count = l.arguments.number("count");
+  for (uint64_t id = 0; id < count; ++id) {
     Operation op;
     transfer::read(l.context, &op, list + id * sizeof op, sizeof op);
     switch (op.operation) {
@@ -103,6 +117,8 @@ const std::vector<Blit>& stream_operations() {
   static const auto* list = new std::vector<Blit>{
       {"streamOpsWrite", "ptrInt ptrUlong value", stream_write},
       {"streamOpsWrite", "ptrInt ptrUlong value sizeBytes", stream_write},
+      {"streamOpsIncrement", "ptrInt ptrUlong value", stream_increment},
+      {"streamOpsDecrement", "ptrInt ptrUlong value", stream_decrement},
       {"streamOpsWait", "ptrInt ptrUlong value flags mask", stream_wait},
       {"batchMemOp", "params count", batch},
       {"initHeap", "heap_to_initialize initial_blocks heap_size number_of_initial_blocks", nothing},

@@ -8,7 +8,7 @@
 
 #include "executables.hpp"
 #include "memory.hpp"
-#include "report.hpp"
+#include "answers.hpp"
 
 namespace sg {
 namespace {
@@ -46,12 +46,6 @@ hsa_status_t keep(Reader* reader, hsa_code_object_reader_t* out) {
 
 hsa_executable_symbol_t handle_of(const std::unique_ptr<ExecutableSymbol>& symbol) {
   return {reinterpret_cast<uint64_t>(symbol.get())};
-}
-
-template <typename T>
-hsa_status_t put(void* value, const T& what) {
-  std::memcpy(value, &what, sizeof what);
-  return HSA_STATUS_SUCCESS;
 }
 
 hsa_status_t variable_info(const ExecutableSymbol& symbol, uint32_t attribute, void* value) {
@@ -310,10 +304,7 @@ SG_API hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t handl
   }
   hsa_status_t status =
       symbol->kernel ? kernel_info(*symbol, attribute, value) : variable_info(*symbol, attribute, value);
-  if (status != HSA_STATUS_SUCCESS && !is_symbol_attribute(attribute)) {
-    report::add(report::Kind::kUnknownAttribute, ("symbol:" + std::to_string(attribute)).c_str());
-  }
-  return status;
+  return status == HSA_STATUS_SUCCESS || is_symbol_attribute(attribute) ? status : refuse("symbol", attribute);
 }
 
 namespace {

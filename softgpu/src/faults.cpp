@@ -48,7 +48,7 @@ void memory_fault(Agent& agent, uintptr_t address, bool write) {
   event.memory_fault.agent = agent.handle();
   event.memory_fault.virtual_address = page;
   event.memory_fault.fault_reason_mask = HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT;
-  if (handled(event)) throw Stopped();
+  if (handled(event)) throw Stopped{page};
   std::fprintf(
       stderr,
       "Memory access fault by GPU node-%u (Agent handle: %p) on address %p. Reason: Page not present or "

@@ -9,7 +9,9 @@ namespace sg::faults {
 
 // Thrown when a fault was the program's business (its handler took it): what faulted stops, the process lives
 // on.
-struct Stopped {};
+struct Stopped {
+  uintptr_t address = 0;  // of a memory fault
+};
 
 // Ends the process as the real runtime does when a GPU touches an address that it may not; throws Stopped if
 // the program has a handler that takes the event.

@@ -43,6 +43,31 @@ bool lay_out(const hsa_ext_image_descriptor_t& d, uint64_t row_pitch, uint64_t s
   return out->row_pitch >= row && out->slice_pitch >= out->row_pitch;
 }
 
+// The description of one level of a mipmap chain.
+hsa_ext_image_descriptor_t level_of(const hsa_ext_image_descriptor_t& d, size_t level) {
+  hsa_ext_image_descriptor_t out = d;
+  auto half = [level](size_t size) { return size ? std::max<size_t>(size >> level, 1) : 0; };
+  out.width = half(d.width);
+  out.height = half(d.height);
+  out.depth = half(d.depth);
+  return out;
+}
+
+// Bytes of the levels before `level`.
+uint64_t level_offset(const hsa_ext_image_descriptor_t& d, size_t level) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < level; ++i) {
+    Image image = {};
+    if (lay_out(level_of(d, i), 0, 0, &image)) bytes += image.slice_pitch * image.depth;
+  }
+  return bytes;
+}
+
+bool levels_fit(const hsa_ext_image_descriptor_t& d, size_t levels) {
+  const size_t longest = std::max({d.width, d.height, d.depth, size_t{1}});
+  return levels < 64 && (levels <= 1 || longest >> (levels - 1));
+}
+
 hsa_status_t check(hsa_agent_t handle, Agent** agent) {
   SG_REQUIRE_INIT();
   *agent = agent_of(handle);
@@ -78,6 +103,7 @@ hsa_status_t create(hsa_agent_t handle, const hsa_ext_image_descriptor_t* d, con
   SG_REQUIRE(lay_out(*d, row, slice, &laid),
              static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED));
   laid.magic = kMagic;
+  laid.levels = 1;
   laid.data = reinterpret_cast<uintptr_t>(data);
   out->handle = reinterpret_cast<uint64_t>(new Image(laid));
   return HSA_STATUS_SUCCESS;
@@ -115,7 +141,7 @@ hsa_status_t exchange(hsa_agent_t handle, Image* image, char* linear, size_t row
   if (status != HSA_STATUS_SUCCESS) return status;
   SG_REQUIRE(image && linear && region, HSA_STATUS_ERROR_INVALID_ARGUMENT);
   transfer::Context context = {~0u, agent};
-  const uint64_t bytes = region->range.x * image->element;
+  const uint64_t bytes = uint64_t{region->range.x} * image->element;
   if (!row) row = bytes;
   if (!slice) slice = row * std::max(region->range.y, 1u);
   for (uint64_t z = 0; z < std::max(region->range.z, 1u); ++z) {
@@ -219,6 +245,51 @@ SG_API hsa_status_t hsa_ext_sampler_destroy(hsa_agent_t agent, hsa_ext_sampler_t
 }
 
 namespace sg::images {
+
+hsa_status_t info_v2(hsa_agent_t agent, const abi::ImageDescriptor* d, hsa_access_permission_t permission,
+                     hsa_ext_image_data_info_t* out) SG_EXPORT(hsa_ext_image_data_get_info_v2);
+hsa_status_t info_v2(hsa_agent_t agent, const abi::ImageDescriptor* d, hsa_access_permission_t,
+                     hsa_ext_image_data_info_t* out) {
+  SG_REQUIRE(d && levels_fit(d->base, d->levels), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  hsa_status_t status = info(agent, &d->base, 0, 0, out);
+  if (status == HSA_STATUS_SUCCESS && d->levels > 1) out->size = level_offset(d->base, d->levels);
+  return status;
+}
+
+hsa_status_t create_v2(hsa_agent_t agent, const abi::ImageDescriptor* d, const void* data,
+                       hsa_access_permission_t permission, hsa_ext_image_t* out)
+    SG_EXPORT(hsa_ext_image_create_v2);
+hsa_status_t create_v2(hsa_agent_t agent, const abi::ImageDescriptor* d, const void* data,
+                       hsa_access_permission_t, hsa_ext_image_t* out) {
+  SG_REQUIRE(d && levels_fit(d->base, d->levels), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  hsa_status_t status = create(agent, &d->base, data, 0, 0, out);
+  if (status == HSA_STATUS_SUCCESS && d->levels > 1) of(out->handle)->levels = static_cast<uint32_t>(d->levels);
+  return status;
+}
+
+hsa_status_t create_amd_v2(hsa_agent_t agent, const abi::ImageDescriptor* d, const hsa_amd_image_descriptor_t* layout,
+                           const void* data, hsa_access_permission_t permission, hsa_ext_image_t* out)
+    SG_EXPORT(hsa_amd_image_create_v2);
+hsa_status_t create_amd_v2(hsa_agent_t agent, const abi::ImageDescriptor* d, const hsa_amd_image_descriptor_t*,
+                           const void* data, hsa_access_permission_t permission, hsa_ext_image_t* out) {
+  return create_v2(agent, d, data, permission, out);
+}
+
+hsa_status_t destroy_v2(hsa_agent_t agent, hsa_ext_image_t image) SG_EXPORT(hsa_ext_image_destroy_v2);
+hsa_status_t destroy_v2(hsa_agent_t agent, hsa_ext_image_t image) { return hsa_ext_image_destroy(agent, image); }
+
+// A view of one level; the description is that of the whole chain.
+hsa_status_t level_view(hsa_agent_t agent, const hsa_ext_image_t* array, uint32_t level, const abi::ImageDescriptor* d,
+                        hsa_ext_image_t* out) SG_EXPORT(hsa_ext_image_mipmap_array_get_level);
+hsa_status_t level_view(hsa_agent_t agent, const hsa_ext_image_t* array, uint32_t level, const abi::ImageDescriptor* d,
+                        hsa_ext_image_t* out) {
+  SG_REQUIRE(array && d, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  const Image* whole = of(array->handle);
+  SG_REQUIRE(whole && level < whole->levels, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  const hsa_ext_image_descriptor_t view = level_of(d->base, level);
+  const uintptr_t data = whole->data + level_offset(d->base, level);
+  return create(agent, &view, reinterpret_cast<const void*>(data), 0, 0, out);
+}
 
 hsa_status_t create_sampler_v2(hsa_agent_t agent, const void* descriptor, hsa_ext_sampler_t* out)
     SG_EXPORT(hsa_ext_sampler_create_v2);

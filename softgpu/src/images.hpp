@@ -16,7 +16,8 @@ struct Image {
   uint64_t width, height, depth;  // of arrays, the layers count as depth
   uint32_t element;               // bytes
   uint64_t row_pitch, slice_pitch;
-  uintptr_t data;  // GPU address
+  uintptr_t data;   // GPU address
+  uint32_t levels;  // of a mipmap chain, level after level; 1 for a plain image
 
   uintptr_t address(uint64_t x, uint64_t y, uint64_t z) const {
     return data + z * slice_pitch + y * row_pitch + x * element;

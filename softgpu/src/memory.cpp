@@ -129,6 +129,26 @@ bool change(uintptr_t address, const std::function<void(Block&)>& edit) {
   return block != nullptr;
 }
 
+void* map_shared(uint64_t bytes, uint32_t access) {
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return nullptr;
+  Block block;
+  block.base = reinterpret_cast<uintptr_t>(at);
+  block.size = bytes;
+  block.alias = static_cast<char*>(at);
+  block.owner = runtime().cpu;
+  block.flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
+  block.readers = block.writers = access;
+  insert(block);
+  return at;
+}
+
+void unmap_shared(void* at, uint64_t bytes) {
+  if (!at) return;
+  remove(reinterpret_cast<uintptr_t>(at), nullptr);
+  munmap(at, bytes);
+}
+
 bool mapped(uintptr_t address, uint64_t size) {
   uintptr_t first = address & ~(kPage - 1);
   uint64_t bytes = page_up(address + size - first);

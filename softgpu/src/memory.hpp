@@ -48,6 +48,11 @@ struct Span {
 };
 Span translate(uint32_t agents, uintptr_t address, Access access);
 
+// Zeroed host memory of the runtime's own, for queues and signals, that the agents of `access` (Agent::bit()) reach as
+// well; nullptr when there is none.
+void* map_shared(uint64_t bytes, uint32_t access);
+void unmap_shared(void* at, uint64_t bytes);
+
 // True when the page is mapped in this process.
 bool mapped(uintptr_t address, uint64_t size);
 

@@ -128,6 +128,7 @@ SG_API hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_amd_pointer_in
     found.owner = block.owner->handle();
     found.global_flags = block.flags;
     found.registered = true;
+    found.alloc_flags = abi::kAllocNonPaged | (block.host_visible ? uint32_t{abi::kAllocHostAccess} : 0);
   } else if (runtime().hmm && runtime().xnack) {
     // Without XNACK it is certain that the driver does not know such memory; with it, what it says may vary.
     report::add(report::Kind::kSoft, "pointer info of pageable memory");

@@ -1,17 +1,9 @@
 // Memory pools: what agents offer, who may reach it, and allocation.
-#include <cstring>
-
+#include "answers.hpp"
 #include "memory.hpp"
-#include "report.hpp"
 
 namespace sg {
 namespace {
-
-template <typename T>
-hsa_status_t put(void* value, const T& what) {
-  std::memcpy(value, &what, sizeof what);
-  return HSA_STATUS_SUCCESS;
-}
 
 hsa_status_t pool_info(const Pool& pool, uint32_t attribute, void* value) {
   const bool group = pool.kind == PoolKind::kGroup, gpu = pool.agent->gpu;
@@ -36,12 +28,8 @@ hsa_status_t pool_info(const Pool& pool, uint32_t attribute, void* value) {
       return put<uint32_t>(value, gpu ? 1 : 0);
     case abi::kPoolRecGranule:
       return put<size_t>(value, group ? 0 : gpu ? 2u << 20 : kPage);
-    default: {
-      char name[32];
-      std::snprintf(name, sizeof name, "pool:0x%x", attribute);
-      report::add(report::Kind::kUnknownAttribute, name);
-      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    }
+    default:
+      return refuse("pool", attribute);
   }
 }
 
@@ -70,14 +58,9 @@ hsa_status_t link_info(const Agent& agent, const Pool& pool, void* value) {
   return put(value, link);
 }
 
-}  // namespace
-}  // namespace sg
-
-using namespace sg;
-
-SG_API hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t handle,
-                                                       hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*),
-                                                       void* data) {
+// Calls back for each pool of the agent; Handle is hsa_amd_memory_pool_t, or hsa_region_t for the older view.
+template <typename Handle>
+hsa_status_t each_pool(hsa_agent_t handle, hsa_status_t (*callback)(Handle, void*), void* data) {
   SG_REQUIRE_INIT();
   Agent* agent = agent_of(handle);
   SG_REQUIRE(agent, HSA_STATUS_ERROR_INVALID_AGENT);
@@ -87,6 +70,17 @@ SG_API hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t handle,
     if (status != HSA_STATUS_SUCCESS) return status;
   }
   return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace
+}  // namespace sg
+
+using namespace sg;
+
+SG_API hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent,
+                                                       hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*),
+                                                       void* data) {
+  return each_pool(agent, callback, data);
 }
 
 SG_API hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t handle,
@@ -161,17 +155,9 @@ SG_API hsa_status_t hsa_amd_agents_allow_access(uint32_t count, const hsa_agent_
 }
 
 // Regions are the older view of the same pools; the attributes that both have share their numbers.
-SG_API hsa_status_t hsa_agent_iterate_regions(hsa_agent_t handle,
+SG_API hsa_status_t hsa_agent_iterate_regions(hsa_agent_t agent,
                                               hsa_status_t (*callback)(hsa_region_t, void*), void* data) {
-  SG_REQUIRE_INIT();
-  Agent* agent = agent_of(handle);
-  SG_REQUIRE(agent, HSA_STATUS_ERROR_INVALID_AGENT);
-  SG_REQUIRE(callback, HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  for (const auto& pool : agent->pools) {
-    hsa_status_t status = callback({reinterpret_cast<uint64_t>(pool.get())}, data);
-    if (status != HSA_STATUS_SUCCESS) return status;
-  }
-  return HSA_STATUS_SUCCESS;
+  return each_pool(agent, callback, data);
 }
 
 SG_API hsa_status_t hsa_region_get_info(hsa_region_t region, hsa_region_info_t attribute, void* value) {

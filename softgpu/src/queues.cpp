@@ -1,7 +1,6 @@
 #include "queues.hpp"
 
 #include <linux/futex.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -11,8 +10,8 @@
 #include <new>
 #include <set>
 
+#include "answers.hpp"
 #include "memory.hpp"
-#include "report.hpp"
 
 namespace sg::queues {
 namespace {
@@ -27,35 +26,19 @@ Live& live() {
   return *instance;
 }
 
-void* pages(uint64_t bytes) {
-  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return at == MAP_FAILED ? nullptr : at;
-}
-
-// The ring and the indices are ordinary memory to the GPU, too.
-void publish(Agent& agent, void* at, uint64_t bytes) {
-  Block block;
-  block.base = reinterpret_cast<uintptr_t>(at);
-  block.size = bytes;
-  block.alias = static_cast<char*>(at);
-  block.owner = runtime().cpu;
-  block.flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
-  block.readers = block.writers = agent.bit() | runtime().cpu->bit();
-  memory::insert(block);
-}
-
-void unpublish(void* at, uint64_t bytes) {
-  memory::remove(reinterpret_cast<uintptr_t>(at), nullptr);
-  munmap(at, bytes);
-}
-
 Queue* create(Agent& agent, uint32_t size, hsa_queue_type32_t type) {
   static std::atomic<uint64_t> ids{0};
   uint64_t ring_bytes = std::max<uint64_t>(size * 64ull, kPage);
-  void* ring = pages(ring_bytes);
-  void* space = pages(page_up(sizeof(Queue)));
+  const uint32_t access = agent.bit() | runtime().cpu->bit();
+  void* ring = memory::map_shared(ring_bytes, access);
+  void* space = memory::map_shared(page_up(sizeof(Queue)), access);
   Signal* doorbell = signals::create(0);
-  if (!ring || !space || !doorbell) return nullptr;
+  if (!ring || !space || !doorbell) {
+    memory::unmap_shared(ring, ring_bytes);
+    memory::unmap_shared(space, page_up(sizeof(Queue)));
+    if (doorbell) signals::destroy(doorbell);
+    return nullptr;
+  }
   auto* queue = new (space) Queue{};
   for (uint32_t i = 0; i < size; ++i) {
     // Not zero: a packet whose header is 0 would be a vendor packet.
@@ -75,7 +58,6 @@ Queue* create(Agent& agent, uint32_t size, hsa_queue_type32_t type) {
   queue->doorbell = doorbell;
   queue->ring_bytes = ring_bytes;
   std::fill(std::begin(queue->cu_mask), std::end(queue->cu_mask), 0xffffffffu);
-  publish(agent, ring, ring_bytes);
   return queue;
 }
 
@@ -133,8 +115,8 @@ SG_API hsa_status_t hsa_queue_destroy(hsa_queue_t* handle) {
             nullptr, 0);
   }
   signals::destroy(queue->doorbell);
-  queues::unpublish(handle->base_address, queue->ring_bytes);
-  munmap(queue, page_up(sizeof(Queue)));
+  memory::unmap_shared(handle->base_address, queue->ring_bytes);
+  memory::unmap_shared(queue, page_up(sizeof(Queue)));
   return HSA_STATUS_SUCCESS;
 }
 
@@ -184,17 +166,71 @@ hsa_status_t queue_info(hsa_queue_t* handle, int attribute, void* value) {
   Queue* queue = queues::of(handle);
   SG_REQUIRE(queue, HSA_STATUS_ERROR_INVALID_QUEUE);
   SG_REQUIRE(value, HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  if (attribute == 0) {  // HSA_AMD_QUEUE_INFO_AGENT
-    hsa_agent_t agent = queue->agent->handle();
-    std::memcpy(value, &agent, sizeof agent);
-  } else if (attribute == 1) {  // HSA_AMD_QUEUE_INFO_DOORBELL_ID
-    uint64_t id = queue->shared.hsa_queue.id;
-    std::memcpy(value, &id, sizeof id);
-  } else {
-    report::add(report::Kind::kUnknownAttribute, ("queue:" + std::to_string(attribute)).c_str());
-    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const uintptr_t fault = queue->fault_address.load();
+  switch (attribute) {
+    case abi::kQueueAgent:
+      return put(value, queue->agent->handle());
+    case abi::kQueueDoorbell:
+      return put<uint64_t>(value, queue->shared.hsa_queue.id);
+    case abi::kQueueUseCount:  // -1: not a counted queue
+      return put<uint32_t>(value, UINT32_MAX);
+    case abi::kQueueHardwareId:
+      return put<uint32_t>(value, static_cast<uint32_t>(queue->shared.hsa_queue.id));
+    case abi::kQueuePrefetchDispatchMajor:
+    case abi::kQueuePrefetchDispatchMinor:
+    case abi::kQueuePrefetchBarrierMajor:
+    case abi::kQueuePrefetchBarrierMinor:
+      return put<uint8_t>(value, 0xff);  // there is no prefetch of metadata
+    case abi::kQueuePrefetchRing:
+    case abi::kQueueProperties:
+      return put<uint64_t>(value, 0);
+    case abi::kQueueFaulted:
+      return put<bool>(value, fault != 0);
+    case abi::kQueueFaultAddress:
+      return put<uint64_t>(value, fault);
+    case abi::kQueueFaultReason:
+      return put<uint32_t>(value, fault ? HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT : 0);
+    case abi::kQueueEngine:
+      return put<uint32_t>(value, abi::kEngineCompute);
+    default:
+      return refuse("queue", static_cast<uint32_t>(attribute));
   }
-  return HSA_STATUS_SUCCESS;
+}
+
+bool all_zero(const uint8_t* bytes, size_t count) {
+  return std::all_of(bytes, bytes + count, [](uint8_t byte) { return byte == 0; });
+}
+
+hsa_status_t create_one(hsa_agent_t agent, abi::QueueDescriptor& d) {
+  d.queue = nullptr;
+  const auto& compute = d.parameters.compute;
+  SG_REQUIRE(d.version == 1 && d.engine <= abi::kEngineAie && !d.traffic_class, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  SG_REQUIRE(all_zero(d.reserved_header, sizeof d.reserved_header) && all_zero(d.reserved, sizeof d.reserved),
+             HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  // The ring of a DMA queue holds the engine's own packets, which nobody here reads.
+  SG_REQUIRE(d.engine == abi::kEngineCompute, HSA_STATUS_ERROR_INVALID_QUEUE_CREATION);
+  SG_REQUIRE(d.bytes % 64 == 0 && compute.cu_mask_count % 32 == 0, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  hsa_status_t status = hsa_queue_create(agent, d.bytes / 64, compute.type, d.callback, d.callback_data,
+                                         compute.private_segment_size, UINT32_MAX, &d.queue);
+  if (status == HSA_STATUS_SUCCESS && compute.cu_mask_count) {
+    status = hsa_amd_queue_cu_set_mask(d.queue, compute.cu_mask_count, compute.cu_mask);
+  }
+  return status;
+}
+
+// Each descriptor is tried; the first error is the result.
+hsa_status_t create_many(hsa_agent_t agent, abi::QueueDescriptor* list, uint32_t count)
+    SG_EXPORT(hsa_amd_queue_create);
+hsa_status_t create_many(hsa_agent_t agent, abi::QueueDescriptor* list, uint32_t count) {
+  SG_REQUIRE_INIT();
+  SG_REQUIRE(list && count, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  SG_REQUIRE(agent_of(agent), HSA_STATUS_ERROR_INVALID_AGENT);
+  hsa_status_t result = HSA_STATUS_SUCCESS;
+  for (uint32_t i = 0; i < count; ++i) {
+    hsa_status_t status = create_one(agent, list[i]);
+    if (result == HSA_STATUS_SUCCESS) result = status;
+  }
+  return result;
 }
 
 }  // namespace sg::queues

@@ -26,7 +26,7 @@ struct Queue {
   std::atomic<bool> stop;      // hsa_queue_destroy wants the worker gone
   std::atomic<bool> inactive;  // an error ended it, or hsa_queue_inactivate
   std::atomic<uint32_t> finished;
-  bool profiling;
+  std::atomic<uintptr_t> fault_address;  // where a memory fault ended it
   uint32_t cu_mask[32];
   uint64_t generation;  // of `last`
   uint64_t last_object;

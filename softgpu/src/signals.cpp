@@ -2,7 +2,6 @@
 
 #include <linux/futex.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,16 +41,8 @@ long futex(std::atomic<uint32_t>* word, int operation, uint32_t value, const tim
 // Signals live in memory that every GPU may write: streams write values into them (hipStreamWriteValue).
 void refill(Store& store) {
   size_t bytes = kSlab * sizeof(Signal);
-  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return;
-  Block block;
-  block.base = reinterpret_cast<uintptr_t>(at);
-  block.size = bytes;
-  block.alias = static_cast<char*>(at);
-  block.owner = runtime().cpu;
-  block.flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
-  block.readers = block.writers = ~0u;
-  memory::insert(block);
+  void* at = memory::map_shared(bytes, ~0u);
+  if (!at) return;
   for (size_t i = 0; i < kSlab; ++i) store.idle.push_back(static_cast<Signal*>(at) + i);
 }
 

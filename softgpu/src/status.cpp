@@ -15,7 +15,7 @@ namespace {
 struct Text {
   uint32_t status;
   const char* name;
-  const char* text;  // begins with the name, as the real runtime's do
+  const char* text;  // begins with the name, as the real runtime's do; nullptr where that has none
 };
 
 #define T(value, name, words) \
@@ -74,11 +74,28 @@ const Text kTexts[] = {
     T(43, "HSA_STATUS_ERROR_MEMORY_FAULT", "Agent attempted to access an inaccessible address."),
     T(44, "HSA_STATUS_CU_MASK_REDUCED",
       "The CU mask was successfully set but the mask attempted to enable a CU "
-      "which was disabled for the process."),
+      "which was disabled for the process.  CUs disabled for the process remain disabled."),
     T(45, "HSA_STATUS_ERROR_OUT_OF_REGISTERS",
-      "Kernel has requested more VGPRs than are available on this agent."),
-    T(46, "HSA_STATUS_ERROR_RESOURCE_BUSY", "The resource is temporarily unavailable."),
-    T(47, "HSA_STATUS_ERROR_NOT_SUPPORTED", "The request is not supported by this system."),
+      "Kernel has requested more VGPRs than are available on this agent"),
+    {46, "HSA_STATUS_ERROR_RESOURCE_BUSY", nullptr},
+    {47, "HSA_STATUS_ERROR_NOT_SUPPORTED", nullptr},
+    {48, "HSA_STATUS_ERROR_XNACK_DISABLED", nullptr},
+    T(49, "HSA_STATUS_ERROR_INVALID_DISPATCH_PARAMETERS",
+      "Kernel dispatch packet parameters exceed hardware limits for this agent (e.g. register usage, work-group "
+      "dimensions, or other dispatch constraints)"),
+    {50, "HSA_STATUS_ERROR_RESOURCE_NOT_READY", nullptr},
+    T(0x2000, "HSA_EXT_STATUS_ERROR_INVALID_PROGRAM", "Invalid program"),
+    T(0x2001, "HSA_EXT_STATUS_ERROR_INVALID_MODULE", "Invalid module"),
+    T(0x2002, "HSA_EXT_STATUS_ERROR_INCOMPATIBLE_MODULE", "Incompatible module"),
+    T(0x2003, "HSA_EXT_STATUS_ERROR_MODULE_ALREADY_INCLUDED", "Module already included"),
+    T(0x2004, "HSA_EXT_STATUS_ERROR_SYMBOL_MISMATCH", "Symbol mismatch"),
+    T(0x2005, "HSA_EXT_STATUS_ERROR_FINALIZATION_FAILED", "Finalization failed"),
+    T(0x2006, "HSA_EXT_STATUS_ERROR_DIRECTIVE_MISMATCH", "Directive mismatch"),
+    T(0x3000, "HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED", "Image format is not supported."),
+    T(0x3001, "HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED", "Image size is not supported."),
+    T(0x3002, "HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED", "Image pitch is not supported or invalid."),
+    T(0x3003, "HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED",
+      "Sampler descriptor is not supported or invalid."),
 };
 #undef T
 
@@ -99,7 +116,7 @@ uint32_t status_by_name(const char* text) {
 SG_API hsa_status_t hsa_status_string(hsa_status_t status, const char** text) {
   if (!text) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   for (const sg::Text& entry : sg::kTexts) {
-    if (entry.status == static_cast<uint32_t>(status)) {
+    if (entry.status == static_cast<uint32_t>(status) && entry.text) {
       *text = entry.text;
       return HSA_STATUS_SUCCESS;
     }

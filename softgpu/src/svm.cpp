@@ -26,8 +26,6 @@ Table& table() {
   return *instance;
 }
 
-void soft() { report::add(report::Kind::kSoft, "SVM attributes"); }
-
 bool is_access(uint64_t attribute) {
   return attribute >= abi::kSvmAgentAccessible && attribute <= abi::kSvmAgentNoAccess;
 }
@@ -51,6 +49,8 @@ uint64_t value_of(const Table& t, uintptr_t address, uint64_t attribute, uint64_
 }
 
 hsa_status_t check(void* pointer, size_t size, const void* list, size_t count) {
+  SG_REQUIRE_INIT();
+  report::add(report::Kind::kSoft, "SVM attributes");
   SG_REQUIRE(pointer && size && list && count, HSA_STATUS_ERROR_INVALID_ARGUMENT);
   SG_REQUIRE(runtime().hmm, HSA_STATUS_ERROR);
   return HSA_STATUS_SUCCESS;
@@ -79,8 +79,6 @@ using namespace sg;
 
 SG_API hsa_status_t hsa_amd_svm_attributes_set(void* pointer, size_t size, hsa_amd_svm_attribute_pair_t* list,
                                                size_t count) {
-  SG_REQUIRE_INIT();
-  soft();
   hsa_status_t status = check(pointer, size, list, count);
   if (status != HSA_STATUS_SUCCESS) return status;
   Range range;
@@ -111,8 +109,6 @@ SG_API hsa_status_t hsa_amd_svm_attributes_set(void* pointer, size_t size, hsa_a
 
 SG_API hsa_status_t hsa_amd_svm_attributes_get(void* pointer, size_t size, hsa_amd_svm_attribute_pair_t* list,
                                                size_t count) {
-  SG_REQUIRE_INIT();
-  soft();
   hsa_status_t status = check(pointer, size, list, count);
   if (status != HSA_STATUS_SUCCESS) return status;
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
@@ -133,7 +129,6 @@ SG_API hsa_status_t hsa_amd_svm_attributes_get(void* pointer, size_t size, hsa_a
 SG_API hsa_status_t hsa_amd_svm_prefetch_async(void* pointer, size_t size, hsa_agent_t agent, uint32_t count,
                                                const hsa_signal_t* dependencies, hsa_signal_t completion) {
   SG_REQUIRE_INIT();
-  soft();
   SG_REQUIRE(pointer && size, HSA_STATUS_ERROR_INVALID_ARGUMENT);
   SG_REQUIRE(agent_of(agent), HSA_STATUS_ERROR_INVALID_AGENT);
   hsa_amd_svm_attribute_pair_t where = {abi::kSvmPrefetchLocation, agent.handle};

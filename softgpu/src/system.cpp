@@ -2,20 +2,12 @@
 #include <cstring>
 #include <mutex>
 
-#include "report.hpp"
-#include "runtime.hpp"
+#include "answers.hpp"
 
 namespace sg {
 namespace {
 
 std::mutex init_mutex;
-
-template <typename T>
-void put(void* value, const T& what) {
-  std::memcpy(value, &what, sizeof what);
-}
-
-void set_bit(void* value, uint32_t bit) { static_cast<uint8_t*>(value)[bit / 8] |= 1u << (bit % 8); }
 
 }  // namespace
 }  // namespace sg
@@ -46,62 +38,46 @@ SG_API hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value
   const Runtime& rt = runtime();
   switch (static_cast<uint32_t>(attribute)) {
     case HSA_SYSTEM_INFO_VERSION_MAJOR:
-      put<uint16_t>(value, 1);
-      break;
+      return put<uint16_t>(value, 1);
     case HSA_SYSTEM_INFO_VERSION_MINOR:
-      put<uint16_t>(value, 1);
-      break;
+      return put<uint16_t>(value, 1);
     case HSA_SYSTEM_INFO_TIMESTAMP:
-      put<uint64_t>(value, now());
-      break;
+      return put<uint64_t>(value, now());
     case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY:
-      put<uint64_t>(value, 1000000000);
-      break;
+      return put<uint64_t>(value, 1000000000);
     case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT:
-      put<uint64_t>(value, UINT64_MAX);
-      break;
+      return put<uint64_t>(value, UINT64_MAX);
     case HSA_SYSTEM_INFO_ENDIANNESS:
-      put(value, HSA_ENDIANNESS_LITTLE);
-      break;
+      return put(value, HSA_ENDIANNESS_LITTLE);
     case HSA_SYSTEM_INFO_MACHINE_MODEL:
-      put(value, HSA_MACHINE_MODEL_LARGE);
-      break;
+      return put(value, HSA_MACHINE_MODEL_LARGE);
     case HSA_SYSTEM_INFO_EXTENSIONS:
       std::memset(value, 0, 128);
-      set_bit(value, HSA_EXTENSION_IMAGES);
-      break;
+      static_cast<uint8_t*>(value)[HSA_EXTENSION_IMAGES / 8] |= 1u << (HSA_EXTENSION_IMAGES % 8);
+      return HSA_STATUS_SUCCESS;
     case abi::kBuildVersion:
-      put<const char*>(value, "softgpu");
-      break;
+      return put<const char*>(value, "softgpu");
     case abi::kSvmSupported:
-      put<bool>(value, rt.hmm);
-      break;
+      return put<bool>(value, rt.hmm);
     case abi::kSvmAccessibleByDefault:
-      put<bool>(value, rt.hmm && rt.xnack);
-      break;
+      return put<bool>(value, rt.hmm && rt.xnack);
     case abi::kMwaitxEnabled:
-      put<bool>(value, false);
-      break;
+      return put<bool>(value, false);
     case abi::kDmabufSupported:
-      put<bool>(value, true);
-      break;
+      return put<bool>(value, true);
     case abi::kVirtualMemApiSupported:
-      put<bool>(value, rt.config.vmm != 0);
-      break;
+      return put<bool>(value, rt.config.vmm != 0);
     case abi::kXnackEnabled:
-      put<bool>(value, rt.xnack);
-      break;
+      return put<bool>(value, rt.xnack);
+    case abi::kFabricHandlesSupported:
+      return put<bool>(value, false);
     case abi::kExtVersionMajor:
-      put<uint16_t>(value, 1);
-      break;
+      return put<uint16_t>(value, 1);
     case abi::kExtVersionMinor:
-      put<uint16_t>(value, 15);
-      break;
+      return put<uint16_t>(value, hip_version_below(7, 15) ? 15 : 30);
     default:
-      report::add(report::Kind::kUnknownAttribute, ("system:" + std::to_string(attribute)).c_str());
-      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+      return refuse("system", attribute);
   }
-  return HSA_STATUS_SUCCESS;
 }
 
 SG_API hsa_status_t hsa_extension_get_name(uint16_t extension, const char** name) {

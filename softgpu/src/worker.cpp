@@ -172,7 +172,8 @@ bool execute(Queue& queue, const Packet& packet, hsa_signal_t* completion) {
 bool guarded(Queue& queue, const Packet& packet, hsa_signal_t* completion) {
   try {
     return execute(queue, packet, completion);
-  } catch (const faults::Stopped&) {
+  } catch (const faults::Stopped& fault) {
+    queue.fault_address.store(fault.address);
     queue.inactive.store(true);
     return false;
   }

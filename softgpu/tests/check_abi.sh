@@ -1,9 +1,9 @@
 #!/bin/sh
 # Compiles tests/abi_check.cpp against the HSA headers of each image.
-# usage: tests/check_abi.sh [image...]
+# usage: tests/check_abi.sh IMAGE...
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd)
-images=${*:-${IMAGES:-explore:bookworm explore:trixie explore:forky explore:sid}}
+. "$here/tests/images.sh"
 status=0
 for image in $images; do
   if docker run --rm --network none -v "$here:/softgpu:ro" "$image" sh -c '

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Fails when an image's libamdhip64 brings a blit kernel whose name or arguments the library does not emulate.
 # The sources of the blit kernels are plain strings in libamdhip64, declarations included.
-# usage: tests/check_blits.sh [image...]
+# usage: tests/check_blits.sh IMAGE...
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd)
-images=${*:-${IMAGES:-explore:bookworm explore:trixie explore:forky explore:sid}}
+. "$here/tests/images.sh"
 known=$(mktemp)
 trap 'rm -f "$known"' EXIT
 # {"name", "argument names", function} in the tables of the sources, joined where a line was broken.
-cat "$here"/src/blits_linear.cpp "$here"/src/blits_stream.cpp "$here"/src/blits_image.cpp | tr '\n' ' ' |
+cat "$here"/src/blits_linear.cpp "$here"/src/blits_stream.cpp "$here"/src/blits_image.cpp | tr '\n' ' ' | sed 's/" *"//g' |
   grep -o '{"[A-Za-z0-9]*", *"[A-Za-z0-9_ ]*", *[a-z_0-9]*}' |
   sed 's/^{"\([A-Za-z0-9]*\)", *"\([A-Za-z0-9_ ]*\)".*/\1 \2/' | sort -u > "$known"
 status=0

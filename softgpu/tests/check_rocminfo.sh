@@ -1,9 +1,9 @@
 #!/bin/sh
 # rocminfo of each image prints the software GPU. It wants to see a loaded driver first, so it is shown one.
-# usage: tests/check_rocminfo.sh [image...]
+# usage: tests/check_rocminfo.sh IMAGE...
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd)
-images=${*:-${IMAGES:-explore:bookworm explore:trixie explore:forky explore:sid}}
+. "$here/tests/images.sh"
 status=0
 for image in $images; do
   docker run --rm --network none --device /dev/null:/dev/kfd -v "$here:/softgpu:ro" \

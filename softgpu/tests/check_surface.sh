@@ -1,9 +1,9 @@
 #!/bin/sh
 # Compares the library's exports with what each image's binaries import, and with what its own runtime exports.
-# usage: tests/check_surface.sh [image...]
+# usage: tests/check_surface.sh IMAGE...
 set -u
 here=$(cd "$(dirname "$0")/.." && pwd)
-images=${*:-${IMAGES:-explore:bookworm explore:trixie explore:forky explore:sid}}
+. "$here/tests/images.sh"
 status=0
 for image in $images; do
   docker run --rm --network none -v "$here:/softgpu:ro" "$image" sh -c '

@@ -111,6 +111,7 @@ void test_signals(System&);
 void test_queues(System&);
 void test_memory(System&);
 void test_virtual_memory(System&);
+void test_newer(System&);
 void test_faults(System&);
 void test_report(System&);
 int act(const std::string& what);  // what again() runs

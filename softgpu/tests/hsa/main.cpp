@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
     void (*run)(System&);
   } tests[] = {{"signals", test_signals}, {"queues", test_queues},
                {"memory", test_memory},   {"virtual memory", test_virtual_memory},
+               {"newer", test_newer},
                {"faults", test_faults},   {"report", test_report}};
   for (const auto& test : tests) {
     int before = failures;

@@ -68,6 +68,7 @@ void copies(System& system) {
 
 void parallel(System& system) {
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&system, t] {
       for (int i = 0; i < 50; ++i) {

@@ -61,6 +61,7 @@ void producers(System& system) {
   constexpr int kThreads = 4, kPackets = 3000;
   hsa_signal_t done = make_signal(kThreads * kPackets);
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < kPackets; ++i) push_barrier(queue, HSA_PACKET_TYPE_BARRIER_AND, {}, done);

@@ -86,6 +86,7 @@ static void handlers() {
         &done));
   }
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (size_t t = 0; t < 4; ++t) {
     threads.emplace_back([&list, t] {
       for (size_t i = t; i < list.size(); i += 4) hsa_signal_subtract_relaxed(list[i], 1);

@@ -27,10 +27,13 @@ int main() {
   if (pipe(to) || pipe(from)) return skip("no pipes");
   pid_t pid = fork();  // before HIP is used: neither HIP nor a GPU survives a fork
   if (pid == 0) {
+    close(to[1]);  // so that the parent's end, however it ends, is the end of this process
+    close(from[0]);
     int status = child(to[0], from[1]);
     std::fflush(stdout);
     _exit(status);
   }
+  close(to[0]);
   close(from[1]);
   void* p = nullptr;
   NEED(hipMalloc(&p, kSize));

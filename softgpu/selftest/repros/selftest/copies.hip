@@ -102,10 +102,57 @@ static void boxes() {
   OK(hipFree(box.ptr));
 }
 
+#if HIP_VERSION >= 71500000  // HIP 7.1 and 7.2 declare it, and say that it is not supported
+// Several copies by one call, of sizes with and without remainders, in all directions.
+static void batch() {
+  hipStream_t stream;
+  OK(hipStreamCreate(&stream));
+  const size_t room = 1 << 20;
+  unsigned char *a = nullptr, *b = nullptr, *pinned = nullptr;
+  OK(hipMalloc(reinterpret_cast<void**>(&a), room));
+  OK(hipMalloc(reinterpret_cast<void**>(&b), room));
+  OK(hipHostMalloc(reinterpret_cast<void**>(&pinned), 2 * room, hipHostMallocDefault));
+  std::vector<unsigned char> in = noise(room), out(room);
+  std::memcpy(pinned, in.data(), room);
+  size_t sizes[] = {100000, 3, 65536, 4099}, first[] = {0, 200000, 300001, 500004};
+  hipMemcpyAttributes attributes = {};
+  attributes.srcAccessOrder = hipMemcpySrcAccessOrderStream;
+  size_t index = 0, failed = 0;
+  auto all = [&](unsigned char* to, unsigned char* from) {
+    void *targets[4], *sources[4];
+    for (int i = 0; i < 4; ++i) {
+      targets[i] = to + first[i];
+      sources[i] = from + first[i];
+    }
+    OK(hipMemcpyBatchAsync(targets, sources, sizes, 4, &attributes, &index, 1, &failed, stream));
+  };
+  OK(hipMemsetAsync(a, 0, room, stream));
+  OK(hipMemsetAsync(b, 0, room, stream));
+  all(a, pinned);
+  all(b, a);
+  all(pinned + room, b);
+  OK(hipStreamSynchronize(stream));
+  OK(hipMemcpy(out.data(), b, room, hipMemcpyDeviceToHost));
+  std::vector<unsigned char> wanted(room, 0);
+  for (int i = 0; i < 4; ++i) {
+    std::memcpy(&wanted[first[i]], &in[first[i]], sizes[i]);
+    CHECK(std::memcmp(pinned + room + first[i], &in[first[i]], sizes[i]) == 0);
+  }
+  CHECK(out == wanted);
+  OK(hipFree(a));
+  OK(hipFree(b));
+  OK(hipHostFree(pinned));
+  OK(hipStreamDestroy(stream));
+}
+#else
+static void batch() {}
+#endif
+
 int main() {
   linear();
   asynchronous();
   if (pitch_works()) rectangles();
   if (pitch_works()) boxes();
+  batch();
   return done();
 }

@@ -1,4 +1,6 @@
 // Streams and events: order, completion, waiting across streams, values written and awaited by streams.
+// Slow copies show what does not wait.
+// env: SOFTGPU_COPY_US=200
 #include <chrono>
 #include <thread>
 
@@ -71,10 +73,19 @@ static void priorities() {
   OK(hipStreamSynchronize(s));
   OK(hipStreamDestroy(s));
   std::vector<hipStream_t> many(32);
-  for (auto& one : many) OK(hipStreamCreate(&one));
-  for (auto& one : many) empty<<<1, 64, 0, one>>>();
+  std::vector<unsigned char> bytes(many.size() * 1000, 0);
+  unsigned char* d = nullptr;
+  OK(hipMalloc(reinterpret_cast<void**>(&d), bytes.size()));
+  for (auto& one : many) OK(hipStreamCreateWithFlags(&one, hipStreamNonBlocking));
+  for (size_t i = 0; i < many.size(); ++i) {
+    empty<<<1, 64, 0, many[i]>>>();
+    OK(hipMemsetAsync(d + i * 1000, static_cast<int>(i + 1), 1000, many[i]));
+  }
   OK(hipDeviceSynchronize());
+  OK(hipMemcpy(bytes.data(), d, bytes.size(), hipMemcpyDeviceToHost));
+  for (size_t i = 0; i < many.size(); ++i) CHECK(bytes[i * 1000] == i + 1 && bytes[i * 1000 + 999] == i + 1);
   for (auto& one : many) OK(hipStreamDestroy(one));
+  OK(hipFree(d));
 }
 
 static void values() {
@@ -93,11 +104,24 @@ static void values() {
   OK(hipMemcpy(&seen, word, 8, hipMemcpyDeviceToHost));
   CHECK(seen == 5);
   OK(hipStreamWaitValue64(waiter, word, 9, hipStreamWaitValueGte, ~0ull));
+  hipEvent_t after;
+  OK(hipEventCreate(&after));
+  OK(hipEventRecord(after, waiter));
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   GIVES(hipStreamQuery(waiter), hipErrorNotReady);
+  GIVES(hipEventQuery(after), hipErrorNotReady);
   (void)hipGetLastError();
   OK(hipStreamWriteValue64(writer, word, 9, 0));
   OK(hipStreamSynchronize(waiter));
+  OK(hipEventQuery(after));
+  OK(hipEventDestroy(after));
+#ifdef hipExtStreamWriteValueIncrement
+  OK(hipStreamWriteValue64(writer, word, 6, hipExtStreamWriteValueIncrement));
+  OK(hipStreamWriteValue64(writer, word, 1, hipExtStreamWriteValueDecrement));
+  OK(hipStreamSynchronize(writer));
+  OK(hipMemcpy(&seen, word, 8, hipMemcpyDeviceToHost));
+  CHECK(seen == 14);
+#endif
   uint32_t* host = nullptr;
   OK(hipHostMalloc(reinterpret_cast<void**>(&host), 64, hipHostMallocDefault));
   host[0] = 0;
@@ -113,10 +137,46 @@ static void values() {
   OK(hipStreamDestroy(waiter));
 }
 
+// HIP 7.1 and 7.2 refuse every batch: their check for one of the operations is true for all (hip_stream_ops.cpp).
+#if HIP_VERSION >= 60400000 && (HIP_VERSION < 70000000 || HIP_VERSION >= 71500000)
+static void batch_of_values() {
+  int supported = 0;
+  if (hipDeviceGetAttribute(&supported, hipDeviceAttributeCanUseStreamWaitValue, 0) != hipSuccess ||
+      !supported)
+    return;
+  hipStream_t s;
+  OK(hipStreamCreate(&s));
+  uint64_t* word = nullptr;  // of pinned memory: the host sees what is written
+  OK(hipHostMalloc(reinterpret_cast<void**>(&word), 64, hipHostMallocDefault));
+  word[0] = word[1] = word[2] = 0;
+  hipStreamBatchMemOpParams p[4] = {};
+  for (int i = 0; i < 4; ++i) {
+    p[i].writeValue.operation = hipStreamMemOpWriteValue64;
+    p[i].writeValue.address = word + i % 3;
+    p[i].writeValue.value64 = 100u + i;
+  }
+  p[2].waitValue.operation = hipStreamMemOpWaitValue64;
+  p[2].waitValue.flags = hipStreamWaitValueEq;
+  p[2].waitValue.value64 = 9;
+  OK(hipStreamBatchMemOp(s, 4, p, 0));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  GIVES(hipStreamQuery(s), hipErrorNotReady);
+  (void)hipGetLastError();
+  __atomic_store_n(word + 2, 9, __ATOMIC_RELEASE);
+  OK(hipStreamSynchronize(s));
+  CHECK(word[0] == 103 && word[1] == 101 && word[2] == 9);
+  OK(hipHostFree(word));
+  OK(hipStreamDestroy(s));
+}
+#else
+static void batch_of_values() {}
+#endif
+
 int main() {
   order();
   timing();
   priorities();
   values();
+  batch_of_values();
   return done();
 }

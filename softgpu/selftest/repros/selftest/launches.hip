@@ -23,10 +23,10 @@ static void many_in_one_stream() {
   for (int i = 0; i < 50000; ++i) empty<<<1, 64, 0, s>>>();
   OK(hipGetLastError());
   OK(hipStreamSynchronize(s));
-  std::printf("figure: 50000 empty launches %.3f s\n", seconds_since(begin));
+  figure("50000 empty launches", seconds_since(begin), "s");
   begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 100000; ++i) (void)hipStreamSynchronize(s);
-  std::printf("figure: hipStreamSynchronize on an idle stream %.2f us\n", seconds_since(begin) * 10);
+  figure("hipStreamSynchronize on an idle stream", seconds_since(begin) * 10, "us");
   OK(hipStreamDestroy(s));
 }
 
@@ -71,6 +71,8 @@ int main() {
   }
   int blocks = 0;
   OK(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reinterpret_cast<const void*>(empty), 256, 0));
-  CHECK(blocks > 0);
+  hipDeviceProp_t p;
+  OK(hipGetDeviceProperties(&p, 0));
+  CHECK(blocks > 0 && blocks * 256 <= p.maxThreadsPerMultiProcessor);
   return done();
 }

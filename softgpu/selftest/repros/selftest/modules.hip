@@ -13,7 +13,9 @@ static const char kSource[] =
     "extern \"C\" __device__ int answer = 42;"
     "extern \"C\" { __device__ unsigned char zeros[1000]; }"
     "extern \"C\" __global__ void work(int* p, int n) { if (threadIdx.x < n) p[threadIdx.x] = answer + "
-    "zeros[n]; }";
+    "zeros[n]; }"
+    "extern \"C\" __global__ void __launch_bounds__(128) shared(int* p) { __shared__ int s[64];"
+    "s[threadIdx.x & 63] = p[threadIdx.x]; __syncthreads(); p[threadIdx.x] = s[63 - (threadIdx.x & 63)]; }";
 
 static std::vector<char> compile() {
   hipDeviceProp_t p;
@@ -68,7 +70,12 @@ static void loaded() {
   OK(hipDeviceSynchronize());
   int attribute = 0;
   OK(hipFuncGetAttribute(&attribute, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
-  CHECK(attribute > 0 && attribute <= 1024);
+  CHECK(attribute == 1024);
+  OK(hipModuleGetFunction(&function, module, "shared"));
+  OK(hipFuncGetAttribute(&attribute, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function));
+  CHECK(attribute == 64 * sizeof(int));
+  OK(hipFuncGetAttribute(&attribute, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
+  CHECK(attribute == 128);
   hipFunction_t none;
   GIVES(hipModuleGetFunction(&none, module, "no_such_kernel"), hipErrorNotFound);
   (void)hipGetLastError();

@@ -4,34 +4,39 @@
 
 #include <hip/hip_runtime.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
-inline int& failures() {
-  static int count = 0;
+#include "repro.h"
+
+inline std::atomic<int>& failures() {
+  static std::atomic<int> count{0};
   return count;
 }
 
+// Prints a check that did not hold; the first one names the failure.
+inline void report_failure(const char* file, int line, const std::string& text) {
+  const std::string where = std::string(file) + ":" + std::to_string(line) + ": " + text;
+  std::printf("%s\n", where.c_str());
+  if (failures()++ == 0) repro_signature(where.c_str());
+}
+
 inline void check_at(bool holds, const char* text, const char* file, int line) {
-  if (holds) return;
-  ++failures();
-  std::printf("%s:%d: %s\n", file, line, text);
+  if (!holds) report_failure(file, line, text);
 }
 
 inline bool ok_at(hipError_t error, const char* text, const char* file, int line) {
-  if (error == hipSuccess) return true;
-  ++failures();
-  std::printf("%s:%d: %s gave %s\n", file, line, text, hipGetErrorName(error));
-  return false;
+  if (error != hipSuccess) report_failure(file, line, std::string(text) + " gave " + hipGetErrorName(error));
+  return error == hipSuccess;
 }
 
 inline void gives_at(hipError_t error, hipError_t wanted, const char* text, const char* file, int line) {
   if (error == wanted) return;
-  ++failures();
-  std::printf("%s:%d: %s gave %s, wanted %s\n", file, line, text, hipGetErrorName(error),
-              hipGetErrorName(wanted));
+  report_failure(file, line, std::string(text) + " gave " + hipGetErrorName(error) + ", wanted " + hipGetErrorName(wanted));
 }
 
 #define CHECK(condition) check_at((condition), #condition, __FILE__, __LINE__)
@@ -41,14 +46,23 @@ inline void gives_at(hipError_t error, hipError_t wanted, const char* text, cons
 #define GIVES(call, wanted) gives_at((call), (wanted), #call, __FILE__, __LINE__)
 
 inline int done() {
-  if (failures()) std::printf("%d checks failed\n", failures());
+  if (failures()) std::printf("%d checks failed\n", failures().load());
   return failures() ? 1 : 0;
 }
 
 inline int skip(const char* why) {
-  std::printf("skipped: %s\n", why);
-  return 77;
+  std::printf("%s\n", why);
+  return REPRO_SKIP;
 }
+
+// A measured number, for the log and the record.
+inline void figure(const char* name, double value, const char* unit) {
+  std::printf("figure: %s %.3f %s\n", name, value, unit);
+  repro_metric(name, value, unit);
+}
+
+// The harness always says which chip the software GPU plays.
+inline bool on_software_gpu() { return std::getenv("SOFTGPU_GFX") != nullptr; }
 
 // HIP 5 refuses pitched memory on chips without image instructions (ihipMallocPitch in hip_memory.cpp of
 // rocm-5.7.1).
