@@ -1,6 +1,7 @@
 // What Kokkos up to 4.6 did to launch a functor through constant memory, without Kokkos: one staging buffer, one
 // __constant__ buffer and ONE event for the life of the program, used by streams that come and go.
-// https://github.com/kokkos/kokkos/issues/8006 (destroyed streams) https://github.com/kokkos/kokkos/issues/7942 (capture)
+// Destroyed streams: https://github.com/kokkos/kokkos/issues/8006
+// Streams that are being captured: https://github.com/kokkos/kokkos/issues/7942
 #include <hip/hip_runtime.h>
 
 #include <algorithm>
