@@ -16,6 +16,17 @@ from harness.plan.project import read
 from harness.run.engine import Engine
 from tests.conftest import ROOT, harness
 
+# Where the references and the measurement differ, and both were looked at: the stories of the repros say more.
+DIFFERENT = {
+    # Its references speak of 7.0 to 7.2.0; 7.2.4 has the fix.
+    ("capture_event_query", "global-of-another-thread", "debian-experimental"),
+    # The changelog calls it fixed in 6.3.2; it crashes in both later versions, and was reported again for 10.0.
+    ("legacy_stream_event", "hipStreamLegacy stream", "debian-forky"),
+    ("legacy_stream_event", "hipStreamLegacy stream", "debian-experimental"),
+    # Reported for versions before 6.0; the loop over rows is missing in the source of 6.3 as well.
+    ("memset2d_pinned_memory", "pinned 32", "debian-forky"),
+}
+
 pytestmark = [pytest.mark.engine, pytest.mark.rocm, pytest.mark.timeout(1500)]
 
 
@@ -63,15 +74,15 @@ def test_the_columns_are_software_and_what_rests_on_an_unknown_answer_is_marked(
 
 def test_every_change_is_at_its_documented_boundary(matrix: Path, found: list[dict[str, Any]]) -> None:
     affected = {repro.name: repro.spec.affected for repro in read(matrix).repros}
-    wrong = [
-        (item["repro"], item["case"], item["rocm"], item["verdict"])
+    wrong = {
+        (item["repro"], " ".join(map(str, item["case"].values())), item["image"])
         for item in found
         if not item["control"]
         and (claimed := affected[item["repro"]])
         and item["verdict"] != "skip"
         and (item["verdict"] == "fail") != SpecifierSet(claimed).contains(item["rocm"])
-    ]
-    assert wrong == []
+    }
+    assert wrong == DIFFERENT
 
 
 def test_changes_of_all_kinds_lie_in_every_gap(matrix: Path, found: list[dict[str, Any]]) -> None:
@@ -89,7 +100,7 @@ def test_changes_of_all_kinds_lie_in_every_gap(matrix: Path, found: list[dict[st
 
 def test_no_claim_differs_and_no_tag_lies(matrix: Path) -> None:
     text = harness(matrix, "table").out
-    assert "the references say" not in text
+    assert text.count("the references say") == len(DIFFERENT)
     assert "said to be" not in text
 
 
