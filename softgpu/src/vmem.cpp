@@ -90,21 +90,22 @@ bool inside(const Table& t, uintptr_t address, uint64_t size) {
 
 hsa_status_t reserve(void** out, size_t size, uint64_t wish, uint64_t alignment, uint64_t flags) {
   SG_REQUIRE_INIT();
-  SG_REQUIRE(out && size && size % kPage == 0, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  // HIP 7 makes managed memory from ranges that it does not register: plain memory of any size, which the host
+  // uses at once.
+  const bool plain = flags & abi::kReserveNoRegister;
+  SG_REQUIRE(out && size && (plain || size % kPage == 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   if (alignment < kPage) alignment = kPage;
   SG_REQUIRE((alignment & (alignment - 1)) == 0, HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  // HIP 7 makes managed memory from ranges that it does not register: plain memory that the host uses at
-  // once.
-  const bool plain = flags & abi::kReserveNoRegister;
   const int protection = plain ? PROT_READ | PROT_WRITE : PROT_NONE;
-  uint64_t room = size + (alignment > kPage ? alignment : 0);
+  const uint64_t pages = page_up(size);
+  uint64_t room = pages + (alignment > kPage ? alignment : 0);
   void* at = mmap(reinterpret_cast<void*>(wish), room, protection,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   SG_REQUIRE(at != MAP_FAILED, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   uintptr_t begin = reinterpret_cast<uintptr_t>(at), aligned = (begin + alignment - 1) & ~(alignment - 1);
   if (aligned > begin) munmap(at, aligned - begin);
-  if (aligned + size < begin + room) {
-    munmap(reinterpret_cast<void*>(aligned + size), begin + room - aligned - size);
+  if (aligned + pages < begin + room) {
+    munmap(reinterpret_cast<void*>(aligned + pages), begin + room - aligned - pages);
   }
   Table& t = table();
   std::lock_guard<std::mutex> lock(t.mutex);

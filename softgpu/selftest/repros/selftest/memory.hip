@@ -77,6 +77,14 @@ static void managed_memory() {
   OK(hipDeviceSynchronize());
   CHECK(p[0] == 0 && p[1024] == 1024);
   OK(hipFree(p));
+  // Any size will do: no document asks for whole pages.
+  for (size_t bytes : {size_t(1), size_t(100), size_t(4097)}) {
+    char* odd = nullptr;
+    if (!OK(hipMallocManaged(reinterpret_cast<void**>(&odd), bytes, hipMemAttachGlobal))) continue;
+    odd[bytes - 1] = 7;
+    CHECK(odd[bytes - 1] == 7);
+    OK(hipFree(odd));
+  }
 }
 
 static void pitched_memory() {
