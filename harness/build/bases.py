@@ -45,8 +45,8 @@ def bootstrap_command(source: DistroSource) -> list[str]:
         command.append(f"--keyring={source.keyring}")
     if not source.check_valid_until:
         command.append('--aptopt=Acquire::Check-Valid-Until "false"')
-    # The minimal base of Ubuntu resolute has no apt-get of its own; that of Debian has.
-    include = "apt,ca-certificates" if source.distribution == "ubuntu" else "ca-certificates"
+    # The minimal base of Ubuntu resolute has neither apt-get nor the archive's keys; that of Debian has both.
+    include = "apt,ca-certificates,ubuntu-keyring" if source.distribution == "ubuntu" else "ca-certificates"
     command += [f"--include={include}", source.suite, "-"]
     return [*command, source.mirror] if source.mirror else command
 
@@ -174,7 +174,8 @@ def _explain(source: DistroSource, log: str) -> str:
     if "Check-Valid-Until" in log or "expired" in log or "not valid anymore" in log:
         hint = " The suite's lists are past their date: `check_valid_until: false` accepts them."
     elif "NO_PUBKEY" in log or "keyring" in log:
-        hint = f" The keyring of {source.distribution} is missing: install {source.distribution}-archive-keyring."
+        package = {"debian": "debian-archive-keyring", "ubuntu": "ubuntu-keyring"}[source.distribution]
+        hint = f" The keyring is missing: the package {package} has it; `keyring:` names the file if it is elsewhere."
     elif "resolve" in log or "connect" in log:
         hint = " Is there a network, or a mirror that `mirror:` could name?"
     shown = "; ".join(errors[-3:]) or log.strip()[-300:]
