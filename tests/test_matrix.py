@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from itertools import pairwise
 from pathlib import Path
@@ -104,15 +105,18 @@ def test_no_claim_differs_and_no_tag_lies(matrix: Path) -> None:
     assert "said to be" not in text
 
 
+def unmarked(text: str) -> list[str]:
+    """Return the rows of a table without the numbers of footnotes: how busy the host is decides what HIP asks for."""
+    return [re.sub(r" \\\[[0-9]+\\\]", "", line) for line in text.splitlines() if line.startswith("| ")]
+
+
 def test_the_documentation_shows_this_very_table(matrix: Path) -> None:
-    printed = harness(matrix, "table", "--format", "github").out.strip()
-    assert printed in (ROOT / "docs" / "table.md").read_text(), "print it with: harness table --format github"
-    rows = printed.splitlines()
+    printed = unmarked(harness(matrix, "table", "--format", "github").out)
+    assert unmarked((ROOT / "docs" / "table.md").read_text()) == printed, "print it: harness table --format github"
     readme = (ROOT / "README.md").read_text()
-    excerpt = readme[readme.index("<!-- excerpt -->") :].split("\n\n")[0].splitlines()[1:]
-    # A footnote has another number where fewer rows are shown, so only rows without one are compared whole.
-    assert all(row in rows for row in excerpt if "\\[" not in row)
+    excerpt = unmarked(readme[readme.index("<!-- excerpt -->") :].split("\n\n")[0])
     assert len(excerpt) > 10
+    assert set(excerpt) <= set(printed)
 
 
 def test_a_second_run_has_nothing_to_do(matrix: Path) -> None:

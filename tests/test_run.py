@@ -90,7 +90,18 @@ def test_nothing_is_run_or_built_twice(project: Write, engine: Engine) -> None:
 
 
 def test_a_value_with_metacharacters_is_a_value(project: Write, tmp_path: Path) -> None:
-    values = ["a; touch /tmp/x", "$(id)", "`id`", "a'b\"c", "new\nline\nRUN id", "<<EOF", "{common}", "-n", "ünï", "\\"]
+    values = [
+        "a; touch /tmp/escaped-from-a-value",
+        "$(id)",
+        "`id`",
+        "a'b\"c",
+        "new\nline\nRUN id",
+        "<<EOF",
+        "{common}",
+        "-n",
+        "ünï",
+        "\\",
+    ]
     text = repro_text(
         "sh check.sh {x}",
         build="['sh build.sh {x}']",
@@ -104,7 +115,7 @@ def test_a_value_with_metacharacters_is_a_value(project: Write, tmp_path: Path) 
     assert harness(matrix, "run").status == 0
     assert {item["verdict"] for item in results(matrix).values()} == {"pass"}
     assert len(results(matrix)) == len(values)
-    assert not Path("/tmp/x").exists()
+    assert not Path("/tmp/escaped-from-a-value").exists()
 
 
 HOSTILE = {
