@@ -19,7 +19,7 @@ import pytest
 
 from harness.run.endpoints import Reply
 from harness.run.engine import Engine, ask
-from harness.run.install import as_root, which
+from harness.run.install import as_root, which, which
 from tests.conftest import HARNESS, PLAIN, Write, harness, repro_text, results
 from tests.test_run import recorded, wait_for
 
@@ -124,8 +124,11 @@ class PrivateEngine:
 
     def start(self) -> None:
         # A network namespace of its own: a second daemon in ours would take docker0 from the machine's.
+        # By its path: /usr/sbin is not on everybody's PATH.
+        dockerd = which("dockerd")
+        assert dockerd
         command = as_root(
-            "unshare", "--net", "dockerd", f"--config-file={self.root}/empty.json", f"--host={self.url}",
+            "unshare", "--net", dockerd, f"--config-file={self.root}/empty.json", f"--host={self.url}",
             f"--pidfile={self.root}/d.pid", f"--data-root={self.root}/data", f"--exec-root={self.root}/exec",
             "--bridge=none", "--iptables=false", "--ip-forward=false",
             "--containerd-namespace=trouble", "--containerd-plugins-namespace=trouble-plugins",
