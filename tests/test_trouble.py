@@ -19,7 +19,7 @@ import pytest
 
 from harness.run.endpoints import Reply
 from harness.run.engine import Engine, ask
-from harness.run.install import as_root, which, which
+from harness.run.install import as_root, which
 from tests.conftest import HARNESS, PLAIN, Write, harness, repro_text, results
 from tests.test_run import recorded, wait_for
 
