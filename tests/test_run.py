@@ -172,9 +172,14 @@ def test_hostile_repros_hurt_only_themselves(project: Write, engine: Engine) -> 
 
 
 def begin(matrix: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [HARNESS, "run", "--matrix", matrix], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    # A shell's background job ignores Ctrl-C and hands that on, to tests that run under nohup, too.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [HARNESS, "run", "--matrix", matrix], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def wait_for(condition: object, seconds: float = 60) -> None:
