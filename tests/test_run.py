@@ -90,17 +90,16 @@ def test_nothing_is_run_or_built_twice(project: Write, engine: Engine) -> None:
 
 
 def test_a_value_with_metacharacters_is_a_value(project: Write, tmp_path: Path) -> None:
+    escaped = Path("/tmp/escaped-from-a-value")
     values = [
-        "a; touch /tmp/escaped-from-a-value",
+        f"a; touch {escaped}",
         "$(id)",
         "`id`",
         "a'b\"c",
         "new\nline\nRUN id",
         "<<EOF",
         "{common}",
-        "-n",
-        "ünï",
-        "\\",
+        *("-n", "ünï", "\\"),
     ]
     text = repro_text(
         "sh check.sh {x}",
@@ -115,7 +114,7 @@ def test_a_value_with_metacharacters_is_a_value(project: Write, tmp_path: Path) 
     assert harness(matrix, "run").status == 0
     assert {item["verdict"] for item in results(matrix).values()} == {"pass"}
     assert len(results(matrix)) == len(values)
-    assert not Path("/tmp/escaped-from-a-value").exists()
+    assert not escaped.exists()
 
 
 HOSTILE = {

@@ -13,7 +13,7 @@ from harness.run.grants import DeviceGrant
 from harness.run.limits import in_bytes
 
 DEFAULT = SoftwareDevice(kind="software")
-_SWITCHES = {"large_bar": "LARGE_BAR", "hmm": "HMM", "images": "IMAGES", "vmm": "VMM"}
+_SWITCHES = ("large_bar", "hmm", "images", "vmm")
 
 
 def grant(device: SoftwareDevice) -> DeviceGrant:
@@ -37,9 +37,9 @@ def _variables(device: SoftwareDevice) -> dict[str, str]:
         variables["SOFTGPU_VRAM_MB"] = str(in_bytes(device.memory) >> 20)
     if device.xnack is not None:
         variables["HSA_XNACK"] = str(int(device.xnack))
-    for field, name in _SWITCHES.items():
-        if (value := getattr(device, field)) is not None:
-            variables[f"SOFTGPU_{name}"] = str(int(value))
+    for name in _SWITCHES:
+        if (value := getattr(device, name)) is not None:
+            variables[f"SOFTGPU_{name.upper()}"] = str(int(value))
     return variables | _faults(device.faults)
 
 
