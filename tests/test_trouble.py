@@ -175,7 +175,7 @@ def private_engine(engine: Engine) -> Iterator[PrivateEngine]:
 
 def base_tag(project: Write, engine: Engine) -> str:
     """Make sure that the machine's engine has the base, and return its tag."""
-    from harness.build.bases import bootstrapped_name
+    from harness.build.bootstrap import bootstrapped_name
     from harness.plan.models import DistroSource
 
     tag = bootstrapped_name(DistroSource(kind="distro", suite="bookworm", packages=()))

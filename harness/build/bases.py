@@ -6,11 +6,9 @@ no network to know what their Dockerfiles say.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import queue
 import shlex
-import subprocess
 import tempfile
 import threading
 from collections.abc import Callable
@@ -18,8 +16,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from harness.build.bootstrap import bootstrap_command, bootstrapped_name, ubuntu_keyring, write_root
 from harness.build.builder import Builder, Tools
-from harness.build.dockerfiles import REPOSITORY, Base
+from harness.build.dockerfiles import Base
 from harness.build.state import read_state, write_state
 from harness.errors import InfraError
 from harness.plan.models import DistroSource
@@ -33,28 +32,6 @@ class Chosen(BaseModel):
 
     reference: str
     how: str
-
-
-def bootstrap_command(source: DistroSource) -> list[str]:
-    """Return the mmdebstrap command of a base, without its output; see mmdebstrap(1).
-
-    mmdebstrap knows the mirrors of Debian and Ubuntu by itself.
-    """
-    command = ["mmdebstrap", "--variant=minbase", "--format=tar", f"--components={','.join(source.components)}"]
-    if source.keyring:
-        command.append(f"--keyring={source.keyring}")
-    if not source.check_valid_until:
-        command.append('--aptopt=Acquire::Check-Valid-Until "false"')
-    # The minimal base of Ubuntu resolute has neither apt-get nor the archive's keys; that of Debian has both.
-    include = "apt,ca-certificates,ubuntu-keyring" if source.distribution == "ubuntu" else "ca-certificates"
-    command += [f"--include={include}", source.suite, "-"]
-    return [*command, source.mirror] if source.mirror else command
-
-
-def bootstrapped_name(source: DistroSource) -> str:
-    """Name a bootstrapped base after its command: another mirror or option makes another base."""
-    digest = hashlib.sha256(shlex.join(bootstrap_command(source)).encode()).hexdigest()
-    return f"{REPOSITORY}/base:{source.distribution}-{source.suite}-{digest[:12]}"
 
 
 def _record(state: Path, source: DistroSource) -> Path:
@@ -156,27 +133,9 @@ class Bases:
     def _bootstrap(self, source: DistroSource, name: str, progress: Callable[[str], None]) -> None:
         self._tools.need("mmdebstrap", "mmdebstrap")
         self._scratch.mkdir(parents=True, exist_ok=True)
+        keyring = ubuntu_keyring(source, self._state, self._tools, progress)
         progress(f"making {name} with mmdebstrap")
         with tempfile.TemporaryDirectory(dir=self._scratch, prefix=f"{os.getpid()}-") as folder:
             archive = Path(folder) / "root.tar"
-            with archive.open("wb") as output:
-                # Unprivileged, mmdebstrap needs user namespaces and subordinate ids, which many hosts do not give.
-                command = self._tools.as_root(bootstrap_command(source))
-                made = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
-            if made.returncode:
-                raise InfraError(_explain(source, made.stderr.decode(errors="replace")))
+            write_root(source, archive, self._tools, keyring)
             self._engine.import_root(archive, name)
-
-
-def _explain(source: DistroSource, log: str) -> str:
-    errors = [line for line in log.splitlines() if line.startswith(("E:", "Err:", "W:")) or "rror" in line]
-    hint = ""
-    if "Check-Valid-Until" in log or "expired" in log or "not valid anymore" in log:
-        hint = " The suite's lists are past their date: `check_valid_until: false` accepts them."
-    elif "NO_PUBKEY" in log or "keyring" in log:
-        package = {"debian": "debian-archive-keyring", "ubuntu": "ubuntu-keyring"}[source.distribution]
-        hint = f" The keyring is missing: the package {package} has it; `keyring:` names the file if it is elsewhere."
-    elif "resolve" in log or "connect" in log:
-        hint = " Is there a network, or a mirror that `mirror:` could name?"
-    shown = "; ".join(errors[-3:]) or log.strip()[-300:]
-    return f"mmdebstrap could not make the base {source.distribution} {source.suite}: {shown}.{hint}"

@@ -13,7 +13,8 @@ from typing import Any
 from harness.errors import ConfigError
 from harness.plan.commands import fill
 from harness.plan.devices import Device
-from harness.plan.models import Environment, Home, Image, Limits, Matrix, Rule, Selection
+from harness.plan.homes import Home
+from harness.plan.models import Environment, Image, Limits, Matrix, Rule, Selection
 from harness.plan.repros import Case, ReproFolder
 from harness.plan.values import Model, typed
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from harness.plan.devices import AutoDevice, Device
+from harness.plan.homes import Home, LocalHome
 from harness.plan.values import (
     Model,
     Name,
@@ -19,7 +20,6 @@ from harness.plan.values import (
     Suite,
     Url,
     Variable,
-    kind_alone,
     misplaced,
 )
 
@@ -88,25 +88,6 @@ class Image(Model):
         pattern=r"^[0-9]+(\.[0-9]+){0,3}$",
         description="The ROCm version it is said to hold; a probe that finds another is a footnote of every table.",
     )
-
-
-class LocalHome(Model):
-    """A fresh directory on the engine's local disk."""
-
-    kind: Literal["local"]
-    name: Name = "local"
-
-
-class TmpfsHome(Model):
-    """A fresh directory in memory."""
-
-    kind: Literal["tmpfs"]
-    name: Name = "tmpfs"
-    size: Size = "256m"
-
-
-_HomeKinds = Annotated[LocalHome | TmpfsHome, Field(discriminator="kind")]
-Home = Annotated[_HomeKinds, BeforeValidator(kind_alone, json_schema_input_type=Literal["local", "tmpfs"] | _HomeKinds)]
 
 
 class Environment(Model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from harness.plan.models import LocalHome, TmpfsHome
+from harness.plan.homes import LocalHome, TmpfsHome
 from harness.run.container import HOME, TMP_OPTIONS
 
 
