@@ -35,7 +35,7 @@ CONSOLE = Console(stderr=True, highlight=False)
 def plan(matrix: Path, *, containing: str, with_commands: bool, as_json: bool) -> str:
     """List cells with what is cached; with their commands when asked."""
     project = read(matrix)
-    standings = [s for s in survey(project).standings() if containing in s.cell.name]
+    standings = [s for s in survey(project).standings() if containing in s.name]
     if as_json:
         return json.dumps([_planned(project, standing, with_commands) for standing in standings], indent=1)
     lines = [_plan_line(standing) for standing in standings]
@@ -52,6 +52,8 @@ def plan(matrix: Path, *, containing: str, with_commands: bool, as_json: bool) -
 def _plan_line(standing: Standing) -> str:
     if standing.unmet:
         state = f"skip: {standing.unmet}"
+    elif standing.given.absent:
+        state = f"cannot run here: {standing.given.absent}"
     elif standing.key is None:
         state = f"to build, then {standing.cell.trials} to run"
         if standing.trouble:
@@ -60,7 +62,7 @@ def _plan_line(standing: Standing) -> str:
         state = f"built, {standing.missing} to run"
     else:
         state = f"cached: {standing.result().verdict.text}"
-    return f"{standing.cell.name}: {state}"
+    return f"{standing.name}: {state}"
 
 
 def _planned(project: Project, standing: Standing, with_commands: bool) -> dict[str, Any]:
@@ -95,7 +97,7 @@ def _run_line(project: Project, standing: Standing) -> str:
     from harness.run.container import docker_run
 
     image = standing.built.tag if standing.built else "IMAGE"
-    spec = launch.plain(standing.cell, image=image, device=standing.given, limits=project.matrix.limits)
+    spec = launch.plain(standing.cell, image=image, device=standing.given, matrix=project.matrix)
     return docker_run(spec)
 
 
@@ -154,7 +156,7 @@ def run(matrix: Path, override: str | None, *, containing: str, fresh: bool, fai
 
 
 def _chosen(here: Survey, containing: str, *, fresh: bool = False) -> list[Standing]:
-    chosen = [replace(standing, fresh=fresh) for standing in here.standings() if containing in standing.cell.name]
+    chosen = [replace(standing, fresh=fresh) for standing in here.standings() if containing in standing.name]
     if not chosen:
         raise ConfigError(f"--cell {containing}: no cell has this in its name; `harness plan` lists the names")
     return chosen
@@ -163,6 +165,9 @@ def _chosen(here: Survey, containing: str, *, fresh: bool = False) -> list[Stand
 def _complete(here: Survey, override: str | None, chosen: Sequence[Standing]) -> list[HarnessError]:
     """Run what the chosen cells miss; return what kept images from being built."""
     pending = [standing for standing in chosen if standing.missing]
+    for standing in pending:
+        if standing.given.absent:
+            raise ConfigError(standing.given.absent)
     if not pending:
         return []
     with _progress() as progress, _engine(here.project, override, progress.say) as engine:

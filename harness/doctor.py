@@ -16,7 +16,7 @@ from harness.errors import HarnessError
 from harness.plan.chips import chips, find_chip
 from harness.plan.devices import GFX
 from harness.plan.project import read
-from harness.run import endpoints, gpus, install
+from harness.run import devices, endpoints, install
 from harness.run.engine import Engine, ask
 from harness.run.limits import DISK_RESERVE
 from harness.run.topology import discover
@@ -110,17 +110,17 @@ def _bootstrap() -> Finding:
 
 
 def _gpu() -> Finding:
-    kfd = gpus.DEV / "kfd"
+    kfd = devices.dev() / "kfd"
     if not kfd.exists():
         detail = f"none: there is no {kfd}; `auto` is the software GPU"
         return Finding(what="AMD GPU", state="note", detail=detail, mend="load the amdgpu driver where there is a card")
-    found = discover().gpus
+    found = discover(devices.sysfs()).gpus
     if not found:
         detail = f"{kfd} is there, but `harness devices` finds no GPU; `auto` is the software GPU"
         return Finding(what="AMD GPU", state="missing", detail=detail, mend="dmesg | grep -i amdgpu")
-    unreachable = [gpu.render for gpu in found if not (gpus.DEV / "dri" / gpu.render).exists()]
+    unreachable = [gpu.render for gpu in found if not (devices.dev() / "dri" / gpu.render).exists()]
     if unreachable:
-        detail = f"{', '.join(unreachable)} is not in {gpus.DEV / 'dri'}"
+        detail = f"{', '.join(unreachable)} is not in {devices.dev() / 'dri'}"
         return Finding(what="AMD GPU", state="missing", detail=detail)
     shown = ", ".join(f"{gpu.gfx} ({gpu.render})" for gpu in found)
     return Finding(what="AMD GPU", state="ok", detail=f"{shown}: `auto` runs on it")

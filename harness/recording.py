@@ -28,7 +28,10 @@ class Recording:
 
         Raises OSError when the record cannot be written.
         """
-        judgement = judge(trial, build_is_experiment=job.cell.repro.spec.regressed_when == "build")
+        spec = job.cell.repro.spec
+        judgement = judge(
+            trial, build_is_experiment=spec.regressed_when == "build", hardware=bool(job.gpus), about=spec.about
+        )
         self._writer.append(self._record(job, trial, judgement))
         self._judgements[job.key].append(judgement)
         return judgement.outcome is not Outcome.INFRA

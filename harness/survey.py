@@ -43,6 +43,11 @@ class Standing:
     fresh: bool = False
 
     @property
+    def name(self) -> str:
+        """Return the cell's name, with the column where its device makes several."""
+        return f"{self.cell.name} / {self.device.unit}" if self.device.unit else self.cell.name
+
+    @property
     def missing(self) -> int:
         """Return how many trials are still to run; all of them when the cell is to be run afresh."""
         told = 0 if self.fresh else query.told(self.records)
@@ -71,8 +76,8 @@ class Standing:
         )  # fmt: skip
         if self.unmet:
             return replace(summary, verdict=Verdict(word="skip", reason=self.unmet))
-        if self.trouble and not self.records:
-            return replace(summary, verdict=Verdict(word="inconclusive", reason=self.trouble))
+        if not self.records and (trouble := self.given.absent or self.trouble):
+            return replace(summary, verdict=Verdict(word="inconclusive", reason=trouble))
         return summary
 
 
@@ -82,7 +87,7 @@ class Survey:
 
     project: Project
     shelf: Shelf
-    grants: Mapping[str, DeviceGrant]
+    grants: Mapping[str, Sequence[DeviceGrant]]
     records: Mapping[str, list[Record]] = field(default_factory=dict)
 
     def standings(self) -> list[Standing]:
@@ -94,15 +99,15 @@ class Survey:
             name = cell_image_name(cell.image, cell.repro)
             if name not in built:
                 built[name] = self.shelf.cell_image(cell.image, cell.repro)
-            found.append(self.standing(cell, images[cell.image.name], built[name]))
+            for device in self.grants[cell.device.name]:
+                found.append(self.standing(cell, device, images[cell.image.name], built[name]))
         return found
 
-    def standing(self, cell: Cell, image: Built | None, built: Built | None) -> Standing:
-        """Return the standing of one cell, given what is known of its images."""
-        device = self.grants[cell.device.name]
-        given = granted(cell, device)
+    def standing(self, cell: Cell, device: DeviceGrant, image: Built | None, built: Built | None) -> Standing:
+        """Return the standing of one cell in one column of its device, given what is known of its images."""
+        given, matrix = granted(cell, device), self.project.matrix
         identity = (
-            Identity(image_id=built.image_id, device=given.identity, limits=self.project.matrix.limits)
+            Identity(image_id=built.image_id, device=given.identity, limits=matrix.limits, container=matrix.container)
             if built
             else None
         )
@@ -124,11 +129,12 @@ class Survey:
         """Sum up the cells whose name contains a text, controls taken into account."""
         standings = self.standings()
         results = query.with_controls([standing.result() for standing in standings])
-        return [item for standing, item in zip(standings, results, strict=True) if containing in standing.cell.name]
+        return [item for standing, item in zip(standings, results, strict=True) if containing in standing.name]
 
     def notes(self) -> list[str]:
-        """Return what a reader of any table must know of the images: lies, mixed releases, claims that differ."""
-        notes = []
+        """Return what a reader of any table must know: wider containers, images that lie or are of mixed releases."""
+        wider = self.project.matrix.container.text
+        notes = [f"the matrix gives containers more than the least: {wider}"] if wider else []
         for image in self.project.matrix.images:
             built = self.shelf.image(image)
             if built is None or built.probe is None:
@@ -182,7 +188,7 @@ def claims(results: Sequence[query.Result], project: Project) -> list[str]:
 
 def survey(project: Project) -> Survey:
     """Read records and built images of a project."""
-    grants = {device.name: devices.grant(device) for device in project.matrix.devices}
+    grants = {device.name: devices.grants(device) for device in project.matrix.devices}
     shelf = Shelf(state=project.state, host=from_environment())
     records = query.by_key(read(files(project.state / "runs")))
     return Survey(project=project, shelf=shelf, grants=grants, records=records)

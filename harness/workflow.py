@@ -25,7 +25,9 @@ from harness.results.record import Writer
 from harness.run import launch, limits
 from harness.run.container import ContainerSpec
 from harness.run.engine import LABEL_PROJECT, LABEL_RUN, Engine
+from harness.run.passthrough import passage
 from harness.run.schedule import Job, Schedule
+from harness.run.topology import Gpu
 from harness.show.progress import Progress
 from harness.survey import Standing, Survey
 
@@ -52,8 +54,9 @@ class Run:
             project=leftovers.project_id(self._project),
         )
         self.failures: dict[str, HarnessError] = {}
+        self._facts = engine.facts()
         self._memory = limits.memory(
-            self._project.matrix.limits.memory, total=int(engine.facts().get("MemTotal", 8 << 30)),
+            self._project.matrix.limits.memory, total=int(self._facts.get("MemTotal", 8 << 30)),
             jobs=self._project.jobs,
         )  # fmt: skip
         self.name = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"
@@ -64,6 +67,9 @@ class Run:
 
         Raises InfraError when the engine or the disk ends the run; what was recorded by then stays.
         """
+        for standing in pending:
+            # What the engine cannot hand over is known before anything is built.
+            passage(standing.given.gpus, standing.given.through, self._facts)
         runs = leftovers.runs_folder(self._project)
         runs.mkdir(parents=True, exist_ok=True)
         with leftovers.owned(self._project, self.name), contextlib.closing(Writer(runs, self.name)) as writer:
@@ -107,7 +113,10 @@ class Run:
     def _build_cells(self, pending: Sequence[Standing], images: Mapping[str, Built]) -> list[Standing]:
         """Build the repros of all cells whose image is there and meets their needs."""
         possible = [
-            replace(self._survey.standing(standing.cell, images[standing.cell.image.name], None), fresh=standing.fresh)
+            replace(
+                self._survey.standing(standing.cell, standing.device, images[standing.cell.image.name], None),
+                fresh=standing.fresh,
+            )
             for standing in pending
             if standing.cell.image.name in images
         ]
@@ -121,7 +130,7 @@ class Run:
         for standing in possible:
             name = cell_image_name(standing.cell.image, standing.cell.repro)
             if name in built:
-                found = self._survey.standing(standing.cell, standing.image, built[name])
+                found = self._survey.standing(standing.cell, standing.device, standing.image, built[name])
                 ready.append(replace(found, fresh=standing.fresh))
         return ready
 
@@ -171,16 +180,22 @@ class Run:
         cell = standing.cell
         matrix_limits = self._project.matrix.limits
         assert standing.built is not None  # noqa: S101 (ready cells are built)
-        spec = launch.plain(cell, image=standing.built.tag, device=standing.given, limits=matrix_limits)
+        image, given = standing.built.tag, standing.given
 
-        def describe(first: int, last: int, nonce: str) -> ContainerSpec:
+        def describe(first: int, last: int, nonce: str, held: tuple[Gpu, ...]) -> ContainerSpec:
+            spec = launch.plain(
+                cell, image=image, device=given, matrix=self._project.matrix, held=held, facts=self._facts
+            )
             return launch.recorded(
                 spec, first=first, last=last, timeout=cell.timeout, limits=matrix_limits, memory=self._memory,
                 nonce=nonce, labels=self._engine.labels,
             )  # fmt: skip
 
         first = max((record.trial for record in standing.records), default=0) + 1
-        return Job(cell=cell, key=key, first=first, last=first + standing.missing - 1, spec=describe)
+        return Job(
+            name=standing.name, cell=cell, key=key, first=first, last=first + standing.missing - 1, spec=describe,
+            gpus=given.gpus, together=given.together,
+        )  # fmt: skip
 
     def _run(self, standings: Mapping[str, Standing], writer: Writer) -> None:
         jobs = [self._job(key, standing) for key, standing in standings.items()]
@@ -190,8 +205,10 @@ class Run:
             self._engine,
             jobs=self._project.jobs,
             report=recording.report,
-            started=lambda job: self._progress.begin(job.cell.name),
-            finished=lambda job: self._progress.end(job.cell.name, recording.summary(job)),
+            started=lambda job: self._progress.begin(job.name),
+            finished=lambda job: self._progress.end(job.name, recording.summary(job)),
+            waiting=lambda gpus: self._progress.say(f"waiting for {gpus}, which another run holds"),
+            gpus=len({gpu.render for job in jobs for gpu in job.gpus}),
         )
-        with limits.DiskWatch(self._engine.facts(), schedule.stop):
+        with limits.DiskWatch(self._facts, schedule.stop):
             schedule.run(jobs)

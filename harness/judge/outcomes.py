@@ -120,13 +120,19 @@ def _metric(value: object) -> Metric | None:
     return Metric(name=value["name"], value=float(number), unit=str(value.get("unit", "")))
 
 
-def judge(trial: Trial, *, build_is_experiment: bool) -> Judgement:
-    """Judge one trial."""
+def judge(trial: Trial, *, build_is_experiment: bool, hardware: bool = False, about: Sequence[str] = ()) -> Judgement:
+    """Judge one trial.
+
+    ``hardware`` says that it was given a GPU: what stood between the two is then no finding, unless the repro is
+    ``about`` just that.
+    """
     if trial.vanished:
         return Judgement(outcome=Outcome.INFRA, reason=trial.trouble or "the trial was not recorded")
     events = read_events(trial.events)
     marks, of_gpu = trust.read(trial.software)
     outcome, signature, reason = _verdict(trial, events, of_gpu, build_is_experiment=build_is_experiment)
+    if hardware and outcome in {Outcome.FAIL, Outcome.CRASH} and not events.signature:
+        outcome, signature, reason = _between(trial, about) or (outcome, signature, reason)
     return Judgement(
         outcome=outcome,
         signature=signature,
@@ -169,6 +175,16 @@ def _verdict(
     if name is None and status in NO_COMMAND:
         return Outcome.INFRA, None, _last_line(text) or f"the command cannot be run (exit status {status})"
     return Outcome.FAIL, name or f"exit status {status}", None
+
+
+def _between(trial: Trial, about: Sequence[str]) -> tuple[Outcome, None, str] | None:
+    """Name what stood between a program and the GPU it was given, or None."""
+    found = signatures.find(signatures.HARDWARE, trial.stderr.text + "\n" + trial.stdout.text)
+    kind = (found or "").partition(":")[0]
+    if not found or kind in about:
+        return None
+    # That a program or a library has no code for a chip will not change by trying again.
+    return (Outcome.SKIP if kind == "gfx-unsupported" else Outcome.INFRA), None, found
 
 
 def _named(events: Events, text: str, of_gpu: Sequence[str]) -> str | None:

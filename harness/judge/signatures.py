@@ -38,6 +38,20 @@ INFRA_OF_BUILDS = _rows(
     (r"Temporary failure (?:in name resolution|resolving)", "no network"),
 )
 
+# What stands between a program and the GPU it was given, and is no bug of either: the first words are the class.
+# https://github.com/ROCm/ROCm-docker/issues/116 and /114 (permission), hsakmt's openclose.c (versions of the driver);
+# hipErrorNoBinaryForGpu: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/error_codes.html; rocBLAS names the
+# chip for which it has no kernels: https://github.com/ROCm/rocBLAS/issues?q=%22Cannot+read%22+TensileLibrary
+HARDWARE = _rows(
+    (r"Unable to open /dev/kfd read-write: (.+)$", "driver-refused: /dev/kfd: {0}"),
+    (r"(?i)(?:kfd|driver|thunk).{0,40}version.{0,40}(?:mismatch|not supported|too old)", "driver-refused: its version"),
+    (r"\b(?:hipErrorNoDevice|no ROCm-capable device is detected|No HIP GPUs are available)\b",
+     "no-device: the runtime finds none of the GPUs it was given"),
+    (r"\bhipErrorNoBinaryForGpu\b", "gfx-unsupported: no code for this GPU in the program (hipErrorNoBinaryForGpu)"),
+    (r"Cannot read \S*TensileLibrary\S*: .*?for GPU arch ?: ?(gfx\w+)", "gfx-unsupported: rocBLAS has none of {0}"),
+    (r"Unable to find code object for all current devices", "gfx-unsupported: no code for this GPU in the program"),
+)  # fmt: skip
+
 # Failures of a running program. Names of HIP errors: hipError_t in hip_runtime_api.h,
 # https://rocm.docs.amd.com/projects/HIP/en/latest/reference/error_codes.html
 # HSA: hsa_status_t in hsa.h. MIOpen: miopenStatus_t in miopen.h.

@@ -13,8 +13,9 @@ from typing import Any
 from harness.errors import ConfigError
 from harness.plan.commands import fill
 from harness.plan.devices import Device
+from harness.plan.environments import Environment
 from harness.plan.homes import Home
-from harness.plan.models import Environment, Image, Limits, Matrix, Rule, Selection
+from harness.plan.models import Image, Limits, Matrix, Rule, Selection, Wider
 from harness.plan.repros import Case, ReproFolder
 from harness.plan.values import Model, typed
 
@@ -60,7 +61,7 @@ class Cell:
 
     def variables(self) -> dict[str, str]:
         """Return the repro's own variables with the environment's over them."""
-        return {**self.repro.spec.environment, **self.environment.variables}
+        return self.environment.over(self.repro.spec.environment)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +71,7 @@ class Identity:
     image_id: str
     device: Mapping[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    container: Wider = field(default_factory=Wider)
 
 
 def key(cell: Cell, identity: Identity) -> str:
@@ -83,6 +85,7 @@ def key(cell: Cell, identity: Identity) -> str:
         "device": dict(identity.device),
         "home": _plain(cell.home),
         "variables": cell.variables(),
+        "removed": cell.environment.removed,
         "repro": cell.repro.name,
         "case": dict(cell.case.params),
         "command": cell.command("common"),
@@ -90,6 +93,7 @@ def key(cell: Cell, identity: Identity) -> str:
         "timeout": cell.timeout,
         # How much output is kept decides nothing but what can be read afterwards.
         "limits": identity.limits.model_dump(mode="json", exclude={"output"}),
+        "container": identity.container.model_dump(mode="json", exclude_defaults=True),
     }
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -26,10 +26,30 @@ class NoDevice(Model):
 
 
 class GpuDevice(Model):
-    """The AMD GPUs of this host, passed through."""
+    """AMD GPUs, passed through: those that match every selector given.
+
+    ``pick`` any: one column, each cell on whichever of them is free; each: a column for every one of them; all: one
+    column, each cell on all of them at once.
+    """
 
     kind: Literal["gpu"]
     name: Name = "gpu"
+    gfx: Name | None = Field(None, description="Such as gfx90a.")
+    model: str | None = Field(None, min_length=2, description="Part of the model's name in `harness devices`.")
+    index: int | None = Field(None, ge=0, description="Position in `harness devices`, which is ROCr's order.")
+    uuid: str | None = Field(None, pattern=r"^GPU-[0-9a-f]{16}$", description="All partitions of a card share it.")
+    render: str | None = Field(None, pattern=r"^renderD[0-9]+$", description="Its node in /dev/dri.")
+    pick: Literal["any", "each", "all"] = "any"
+    through: Literal["auto", "nodes", "cdi", "runtime"] = Field(
+        "auto",
+        description="How the engine hands them over: device nodes, CDI, or AMD's runtime. auto: CDI where the engine "
+        "has a description of the GPU, else nodes.",
+    )
+
+    @property
+    def selectors(self) -> dict[str, str | int]:
+        """Return what was said of the GPUs that are meant."""
+        return self.model_dump(include={"gfx", "model", "index", "uuid", "render"}, exclude_none=True)
 
 
 class Faults(Model):

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from harness.plan.devices import AutoDevice, Device
+from harness.plan.environments import Environment
 from harness.plan.homes import Home, LocalHome
 from harness.plan.values import (
     Model,
@@ -19,7 +20,6 @@ from harness.plan.values import (
     Size,
     Suite,
     Url,
-    Variable,
     misplaced,
 )
 
@@ -90,21 +90,6 @@ class Image(Model):
     )
 
 
-class Environment(Model):
-    """A named set of variables."""
-
-    name: Name
-    variables: dict[Variable, str] = Field(default_factory=dict)
-
-    @field_validator("variables")
-    @classmethod
-    def _single_line(cls, variables: dict[str, str]) -> dict[str, str]:
-        for name, value in variables.items():
-            if "\0" in value:
-                raise ValueError(f"the value of {name} holds a NUL byte, which no environment can carry")
-        return variables
-
-
 class Limits(Model):
     """Bounds on one container; sizes are a whole number and k, m, g or t."""
 
@@ -114,6 +99,28 @@ class Limits(Model):
     output: Size = Field("64k", description="Kept of each stream's head, and again of its tail.")
     file: Size = Field("4g", description="Largest single file a repro may write.")
     cpus: float | None = Field(None, gt=0, description="Processors; default: no limit.")
+
+
+class Wider(Model):
+    """What containers get beyond the least; every table says so. Debuggers and some libraries ask for these.
+
+    https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
+    """
+
+    capabilities: tuple[Literal["SYS_PTRACE", "SYS_NICE", "IPC_LOCK"], ...] = Field(
+        (), description="SYS_PTRACE for debuggers, SYS_NICE for NUMA policies, IPC_LOCK for locked memory."
+    )
+    seccomp: Literal["unconfined"] | None = Field(None, description="Lifts the engine's filter of system calls.")
+    ipc: Literal["host", "shareable", "private"] | None = Field(None, description="Default: the engine's.")
+    shm_size: Size | None = Field(None, description="Size of /dev/shm; default: the engine's, 64m.")
+
+    @property
+    def text(self) -> str:
+        """Return what was asked for, as notes of tables say it; empty when nothing was."""
+        asked = self.model_dump(exclude_defaults=True)
+        return ", ".join(
+            f"{name} {' '.join(value) if isinstance(value, tuple) else value}" for name, value in asked.items()
+        )
 
 
 class Selection(Model):
@@ -177,7 +184,13 @@ class Matrix(Model):
     include: tuple[Rule, ...] = Field((), description="When given, only cells that match one of these rules are kept.")
     exclude: tuple[Rule, ...] = Field((), description="Cells that match one of these rules are left out.")
     limits: Limits = Limits()
+    container: Wider = Wider()
     jobs: int | None = Field(None, ge=1, le=256, description="Cells at once; default: twice the processors, at most 8.")
+
+    @field_validator("environments", mode="after")
+    @classmethod
+    def _one_for_each_value(cls, axis: tuple[Environment, ...]) -> tuple[Environment, ...]:
+        return tuple(each for environment in axis for each in environment.each())
 
     @field_validator("images", "devices", "homes", "environments", "repros")
     @classmethod

@@ -52,6 +52,9 @@ class Repro(Model):
     robust_to: tuple[SoftAnswer, ...] = Field(
         (), description="Soft answers of the software GPU that cannot change this repro's verdict."
     )
+    about: tuple[Literal["no-device", "driver-refused", "gfx-unsupported"], ...] = Field(
+        (), description="What else would be no finding on a GPU, but is the very subject of this repro."
+    )
     packages: tuple[Package, ...] = Field((), description="Packages that the repro's own layer adds.")
     environment: dict[Variable, str] = Field(default_factory=dict)
     regressed_when: Literal["run", "build"] = "run"

@@ -1,41 +1,49 @@
-"""Turn a device of the matrix into what a container is given for it."""
+"""Turn a device of the matrix into the columns that it makes, each with what a container is given for it."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from harness.errors import ConfigError
 from harness.plan.devices import AutoDevice, Device, GpuDevice, NoDevice, SoftwareDevice
 from harness.run import gpus, software
-from harness.run.gpus import DEV
 from harness.run.grants import NOTHING, DeviceGrant
-from harness.run.topology import SYSFS, discover
+from harness.run.topology import Topology, discover
 
 
-def grant(device: Device, *, dev: Path = DEV, sysfs: Path = SYSFS) -> DeviceGrant:
-    """Return what a container is given for ``device``; ``auto`` takes the GPUs when there are any.
+def dev() -> Path:
+    """Return where the host's device nodes are; $HARNESS_DEV names another place, as inside a container."""
+    return Path(os.environ.get("HARNESS_DEV", "/dev"))
 
-    Raises ConfigError when the matrix asks for a GPU and this host has none.
-    """
+
+def sysfs() -> Path:
+    """Return where the host's sysfs is; $HARNESS_SYSFS names another place, as inside a container."""
+    return Path(os.environ.get("HARNESS_SYSFS", "/sys"))
+
+
+def grants(device: Device) -> tuple[DeviceGrant, ...]:
+    """Return a grant for each column of ``device``; ``auto`` takes the GPUs when there are any."""
     match device:
         case NoDevice():
-            return NOTHING
+            return (NOTHING,)
         case SoftwareDevice():
-            return software.grant(device)
+            return (software.grant(device),)
         case AutoDevice():
-            return _hardware(dev, sysfs) or software.grant(software.DEFAULT)
+            topology = here()
+            return gpus.grants(device, topology) if topology.gpus else (software.grant(software.DEFAULT),)
         case GpuDevice():
-            if found := _hardware(dev, sysfs):
-                return found
-            raise ConfigError(
+            topology = here()
+            if topology.gpus:
+                return gpus.grants(device, topology)
+            why = (
                 f"devices: {device.name}: this host has no AMD GPU that the amdgpu driver offers for computing (no "
-                f"{dev / 'kfd'}, or no GPU in what `harness devices` lists). Use `auto`, which goes on with the "
+                f"{dev() / 'kfd'}, or no GPU in what `harness devices` lists). Use `auto`, which goes on with the "
                 "software GPU, or run on a GPU host."
             )
+            return (gpus.absent(device, why),)
 
 
-def _hardware(dev: Path, sysfs: Path) -> DeviceGrant | None:
-    if not (dev / "kfd").exists():
-        return None
-    topology = discover(sysfs)
-    return gpus.grant(topology, dev) if topology.gpus else None
+def here() -> Topology:
+    """Return the GPUs of this host; none without the driver's node for computing."""
+    found = discover(sysfs())
+    return found if (dev() / "kfd").exists() else Topology(gpus=(), driver=found.driver, notes=found.notes)

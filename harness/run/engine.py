@@ -19,7 +19,7 @@ from typing import Any
 import docker
 import docker.errors
 import requests.exceptions
-from docker.types import LogConfig, Mount
+from docker.types import DeviceRequest, LogConfig, Mount
 
 from harness.build.builder import BuildError
 from harness.errors import InfraError
@@ -275,7 +275,10 @@ def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
     host = api.create_host_config(
         network_mode="none",
         cap_drop=["ALL"],
-        security_opt=["no-new-privileges"],
+        cap_add=list(spec.wider.capabilities) or None,
+        security_opt=["no-new-privileges", *([f"seccomp={spec.wider.seccomp}"] if spec.wider.seccomp else [])],
+        ipc_mode=spec.wider.ipc,
+        shm_size=spec.wider.shm_size,
         read_only=True,
         init=True,
         pids_limit=spec.pids,
@@ -285,7 +288,10 @@ def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
         nano_cpus=int(spec.cpus * 1e9) if spec.cpus else None,
         tmpfs=dict(spec.tmpfs),
         mounts=_mounts(spec),
-        devices=[f"{node}:{node}:rw" for node in spec.devices],
+        devices=[f"{outside}:{inside}:rw" for outside, inside in spec.devices.items()],
+        # In the form of requests: a name among the devices would be taken for a path.
+        device_requests=[DeviceRequest(driver="cdi", device_ids=list(spec.cdi))] if spec.cdi else None,
+        runtime=spec.runtime,
         group_add=[str(group) for group in spec.groups],
         # The output is read as it comes; a copy on the engine's disk would grow without bound.
         log_config=LogConfig(type="none"),

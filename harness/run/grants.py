@@ -4,30 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from harness.run.topology import Gpu
+
+Through = Literal["auto", "nodes", "cdi", "runtime"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceGrant:
-    """The nodes, variables and read-only volumes of a device; ``volumes`` maps a path to the name of a volume.
+    """The GPUs, variables and read-only volumes of a device; ``volumes`` maps a path to the name of a volume.
 
-    ``label`` names the device in tables, ``offers`` are the needs it meets, and ``identity`` is its part of a cell's
-    key. ``software`` tells that it is the software GPU.
+    ``label`` names the device in tables and ``unit`` tells columns of one device apart; ``offers`` are the needs it
+    meets, and ``identity`` is its part of a cell's key. ``gpus`` are those that a cell may hold, one of them at a time
+    unless ``together``. ``absent`` says why nothing can run on it. ``software`` tells that it is the software GPU.
     """
 
     label: str
     offers: frozenset[str]
-    nodes: tuple[Path, ...] = ()
+    unit: str = ""
+    gpus: tuple[Gpu, ...] = ()
+    together: bool = False
+    through: Through = "auto"
     environment: Mapping[str, str] = field(default_factory=dict)
     volumes: Mapping[str, str] = field(default_factory=dict)
     identity: Mapping[str, Any] = field(default_factory=dict)
+    absent: str | None = None
     software: bool = False
-
-    @property
-    def groups(self) -> tuple[int, ...]:
-        """Return the numeric groups that own the device nodes."""
-        return tuple(sorted({node.stat().st_gid for node in self.nodes}))
 
 
 NOTHING = DeviceGrant(label="none", offers=frozenset({"no-device"}), identity={"gpus": []})

@@ -3,34 +3,57 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from harness.build.dockerfiles import SHARED_IN_IMAGE, variant
 from harness.plan.cells import Cell
-from harness.plan.models import Limits
+from harness.plan.models import Limits, Matrix
 from harness.run import homes, trials
 from harness.run.container import HOME, TMP_OPTIONS, ContainerSpec
 from harness.run.grants import DeviceGrant
 from harness.run.limits import blocks, in_bytes
+from harness.run.passthrough import passage
+from harness.run.topology import Gpu
 
 
-def plain(cell: Cell, *, image: str, device: DeviceGrant, limits: Limits) -> ContainerSpec:
-    """Return the container in which one trial runs through the image's own entry point."""
-    home = homes.grant(cell.home)
+def plain(
+    cell: Cell, *, image: str, device: DeviceGrant, matrix: Matrix, held: Sequence[Gpu] | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> ContainerSpec:  # fmt: skip
+    """Return the container in which one trial runs through the image's own entry point, on the GPUs ``held``.
+
+    Without ``held`` it is one that may come to run: the first of a device's GPUs stands for any of them. ``facts`` is
+    what the engine says of itself. Raises InfraError or ConfigError when a GPU cannot be handed over.
+    """
+    home, limits = homes.grant(cell.home), matrix.limits
+    if held is None:
+        held = device.gpus if device.together else device.gpus[:1]
+    passed = passage(held, device.through, facts)
     return ContainerSpec(
         image=image,
         entrypoint=("sh", "/repro/harness/trial.sh"),
-        command=(variant(cell.repro, cell.case), *cell.command(SHARED_IN_IMAGE)),
-        environment=_environment(cell, device),
+        command=(variant(cell.repro, cell.case), *_command(cell)),
+        environment={**passed.environment, **_environment(cell, device)},
         tmpfs={"/tmp": f"{TMP_OPTIONS},size={limits.tmp}", **home.tmpfs},  # noqa: S108 (inside the container)
         volumes=home.volumes,
         shared=device.volumes,
-        devices=tuple(str(node) for node in device.nodes),
-        groups=device.groups,
+        devices=passed.nodes,
+        groups=passed.groups,
+        cdi=passed.cdi,
+        runtime=passed.runtime,
+        wider=matrix.container,
         pids=limits.pids,
         cpus=limits.cpus,
     )
+
+
+def _command(cell: Cell) -> tuple[str, ...]:
+    """Return the command of one trial; env(1) takes away what the image itself may set."""
+    words = cell.command(SHARED_IN_IMAGE)
+    removed = [word for name in cell.environment.removed for word in ("-u", name)]
+    return ("env", *removed, *words) if words and removed else words
 
 
 def _environment(cell: Cell, device: DeviceGrant) -> dict[str, str]:
@@ -38,7 +61,7 @@ def _environment(cell: Cell, device: DeviceGrant) -> dict[str, str]:
     ours = {"HOME": HOME, "PYTHONPATH": SHARED_IN_IMAGE, **device.environment}
     theirs = cell.variables()
     both = {name: f"{ours[name]}:{theirs[name]}" for name in ("LD_LIBRARY_PATH",) if name in ours and name in theirs}
-    return {**ours, **theirs, **both}
+    return {name: value for name, value in {**ours, **theirs, **both}.items() if name not in cell.environment.removed}
 
 
 def recorded(

@@ -13,6 +13,9 @@ from harness.plan.cells import Cell
 from harness.run import trials
 from harness.run.container import ContainerSpec
 from harness.run.engine import Engine
+from harness.run.fence import Fence
+from harness.run.leases import Leases
+from harness.run.topology import Gpu
 from harness.run.trials import Trial
 
 # How often a cell is tried again when the infrastructure, not the repro, ended a trial.
@@ -24,16 +27,25 @@ _POLL = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A cell whose trials ``first`` to ``last`` are to run.
+    """A cell whose trials ``first`` to ``last`` are to run on one of ``gpus``, or on all of them ``together``.
 
-    ``spec`` describes the container for a range of them, whose runner signs its lines with the nonce.
+    ``spec`` describes the container for a range of them, whose runner signs its lines with the nonce, on the GPUs that
+    it holds. ``retries`` is how often infrastructure may still end a trial.
     """
 
+    name: str
     cell: Cell
     key: str
     first: int
     last: int
-    spec: Callable[[int, int, str], ContainerSpec]
+    spec: Callable[[int, int, str, tuple[Gpu, ...]], ContainerSpec]
+    gpus: tuple[Gpu, ...] = ()
+    together: bool = False
+    retries: int = RETRIES
+
+
+def _again(job: Job, number: int, retries: int) -> Job | None:
+    return replace(job, first=number, retries=retries - 1) if retries > 0 else None
 
 
 class Deadline:
@@ -67,7 +79,7 @@ class Schedule:
 
     def __init__(
         self, engine: Engine, *, jobs: int, report: Report, started: Callable[[Job], None],
-        finished: Callable[[Job], None],
+        finished: Callable[[Job], None], waiting: Callable[[str], None], gpus: int = 1, fence: Fence | None = None,
     ) -> None:  # fmt: skip
         self._engine = engine
         self._report = report
@@ -78,6 +90,10 @@ class Schedule:
         self._stopped = threading.Event()
         self._reason: str | None = None
         self._workers = ThreadPoolExecutor(jobs, thread_name_prefix="cell")
+        # Cells that wait for a GPU must not keep those that need none from running.
+        self._gpu_workers = ThreadPoolExecutor(max(gpus, 1), thread_name_prefix="gpu-cell")
+        self._leases = Leases(stopped=self._stopped, waiting=waiting)
+        self._fence = fence or Fence()
         # Removing a container takes as long as starting one; it need not hold up the next cell.
         self._cleaners = ThreadPoolExecutor(2, thread_name_prefix="clean")
 
@@ -88,12 +104,13 @@ class Schedule:
         KeyboardInterrupt passes through once the containers are gone.
         """
         try:
-            self._wait({self._workers.submit(self._run_job, job) for job in jobs})
+            self._wait({self._submit(job) for job in jobs})
         except BaseException:
             self.stop("interrupted")
             raise
         finally:
             self._workers.shutdown(wait=True, cancel_futures=True)
+            self._gpu_workers.shutdown(wait=True, cancel_futures=True)
             self._cleaners.shutdown(wait=True)
         if self._reason:
             raise InfraError(f"The run was stopped: {self._reason}.")
@@ -110,48 +127,62 @@ class Schedule:
         for killer in killers:
             killer.join(timeout=10)
 
-    def _wait(self, futures: set[Future[None]]) -> None:
+    def _submit(self, job: Job) -> Future[Job | None]:
+        return (self._gpu_workers if job.gpus else self._workers).submit(self._run_job, job)
+
+    def _wait(self, futures: set[Future[Job | None]]) -> None:
         # Short waits keep the main thread able to take Ctrl-C at any time.
         while futures:
             done, futures = wait(futures, timeout=_POLL, return_when=FIRST_COMPLETED)
             for future in done:
-                if not future.cancelled():
-                    future.result()
+                if not future.cancelled() and (again := future.result()) is not None and not self._stopped.is_set():
+                    futures.add(self._submit(again))
 
-    def _run_job(self, job: Job) -> None:
-        if self._stopped.is_set():
-            return
-        self._started(job)
-        try:
-            self._run_trials(job)
-        except OSError as error:
-            # Reporting failed: a result that cannot be kept is none.
-            self.stop(f"a record could not be written: {error}")
-        if not self._stopped.is_set():
+    def _run_job(self, job: Job) -> Job | None:
+        """Run a job; return what of it is to be queued again, behind all others."""
+        again = None
+        with self._leases.hold(job.gpus, together=job.together) as held, self._fence.around(held):
+            if self._stopped.is_set():
+                return None
+            self._started(job)
+            try:
+                again = self._run_trials(job, held)
+            except OSError as error:
+                # Reporting failed: a result that cannot be kept is none.
+                self.stop(f"a record could not be written: {error}")
+        if not self._stopped.is_set() and again is None:
             self._finished(job)
+        return again
 
-    def _run_trials(self, job: Job) -> None:
-        number, retries = job.first, RETRIES
+    def _run_trials(self, job: Job, held: tuple[Gpu, ...]) -> Job | None:
+        number, retries = job.first, job.retries
         while number <= job.last and not self._stopped.is_set():
+            if unfit := self._fence.unfit(held):
+                self._report(job, Trial(number=number, limit=job.cell.timeout, vanished=True, trouble=unfit))
+                return _again(job, number, retries)
             ran = 0
-            for trial in self._container(job, number):
+            for trial in self._container(job, number, held):
                 if self._stopped.is_set():
-                    return
+                    return None
+                if tainted := self._fence.blame(held, trial):
+                    self._report(job, replace(trial, vanished=True, trouble=tainted))
+                    return _again(job, number + ran, retries)
                 informative = self._report(job, trial)
                 if not informative:
                     retries -= 1
                     if retries < 0:
-                        return
+                        return None
                     break
                 ran += 1
             number += ran
+        return None
 
-    def _container(self, job: Job, first: int) -> Iterator[Trial]:
+    def _container(self, job: Job, first: int, held: tuple[Gpu, ...]) -> Iterator[Trial]:
         """Yield the trials that one container runs; trouble with the engine becomes a trial that says so."""
         limit = job.cell.timeout
         try:
             nonce = secrets.token_hex(8)
-            container = self._engine.create(job.spec(first, job.last, nonce))
+            container = self._engine.create(job.spec(first, job.last, nonce, held))
         except InfraError as error:
             yield self._trouble(error, first, limit)
             return

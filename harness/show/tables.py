@@ -92,7 +92,7 @@ def _head(place: Place, places: Sequence[Place], versions: dict[str, str]) -> tu
     lines = [place.image]
     if version := versions.get(place.image):
         lines.append(f"ROCm {version}")
-    if place.device.startswith("software ") and len({other.device for other in places}) == 1:
+    if place.device != "none" and len({other.device for other in places}) == 1:
         lines.append(place.device)
     for axis in ("device", "home", "environment"):
         if len({getattr(other, axis) for other in places}) > 1:

@@ -144,3 +144,35 @@ def test_a_control_that_fails_makes_its_siblings_inconclusive() -> None:
 )
 def test_verdicts_read_as_tables_show_them(verdict: Verdict, text: str) -> None:
     assert verdict.text == text
+
+
+@pytest.mark.parametrize(
+    ("status", "printed", "outcome", "kind"),
+    [
+        (1, "Unable to open /dev/kfd read-write: Permission denied", Outcome.INFRA, "driver-refused"),
+        (1, "hipErrorNoDevice", Outcome.INFRA, "no-device"),
+        (1, "RuntimeError: No HIP GPUs are available", Outcome.INFRA, "no-device"),
+        (134, '"hipErrorNoBinaryForGpu: Unable to find code object for all current devices!"', Outcome.SKIP,
+         "gfx-unsupported"),
+        (134, "rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: No such file or directory "
+              "for GPU arch : gfx1036", Outcome.SKIP, "gfx-unsupported"),
+    ],
+)  # fmt: skip
+def test_what_stands_between_a_program_and_its_gpu_is_no_bug(
+    status: int, printed: str, outcome: Outcome, kind: str
+) -> None:
+    on_gpu = judge(trial(status, printed), build_is_experiment=False, hardware=True)
+    assert (on_gpu.outcome, on_gpu.signature) == (outcome, None)
+    assert (on_gpu.reason or "").startswith(f"{kind}: ")
+    # Without a GPU it is what the repro says of the runtime, and so it is where the repro is about just that.
+    for other in (
+        judge(trial(status, printed), build_is_experiment=False),
+        judge(trial(status, printed), build_is_experiment=False, hardware=True, about=[kind]),
+        judge(trial(status, printed, events='{"signature": "mine"}'), build_is_experiment=False, hardware=True),
+    ):
+        assert other.outcome in {Outcome.FAIL, Outcome.CRASH}
+
+
+def test_a_gpu_does_not_excuse_a_bug() -> None:
+    found = judge(trial(1, "hipErrorInvalidValue"), build_is_experiment=False, hardware=True)
+    assert (found.outcome, found.signature) == (Outcome.FAIL, "hipErrorInvalidValue")

@@ -3,11 +3,10 @@ from __future__ import annotations
 import shlex
 
 import docker
-import pytest
 
 from harness.plan.cells import expand
 from harness.plan.models import Limits
-from harness.run import devices, launch
+from harness.run import launch
 from harness.run.container import ContainerSpec, docker_run
 from harness.run.engine import creation
 from harness.run.grants import DeviceGrant
@@ -43,7 +42,7 @@ def test_the_engine_is_asked_for_least_privilege() -> None:
 
 
 def test_a_gpu_adds_its_nodes_and_groups_and_nothing_else() -> None:
-    nodes = {"devices": ("/dev/kfd", "/dev/dri/renderD128"), "groups": (105, 44)}
+    nodes = {"devices": {node: node for node in ("/dev/kfd", "/dev/dri/renderD128")}, "groups": (105, 44)}
     with_gpu, without = creation(api(), spec(**nodes)), creation(api(), spec())
     assert with_gpu["HostConfig"]["Devices"] == [
         {"PathOnHost": node, "PathInContainer": node, "CgroupPermissions": "rw"} for node in nodes["devices"]
@@ -57,7 +56,7 @@ def test_a_gpu_adds_its_nodes_and_groups_and_nothing_else() -> None:
 def test_the_docker_run_line_is_quoted_and_says_the_same() -> None:
     made = repro("r", params={"x": ["a; rm -rf / $(id)\n'"]}, run="./main {x}")
     (cell, *_) = expand(matrix(environments=[{"name": "e", "variables": {"V": "a b"}}]), [made])
-    line = docker_run(launch.plain(cell, image="tag", device=NONE, limits=Limits()))
+    line = docker_run(launch.plain(cell, image="tag", device=NONE, matrix=matrix()))
     words = shlex.split(line)
     assert words[-4:] == ["tag", "b1", "./main", "a; rm -rf / $(id)\n'"]
     for flag in ("--network none", "--cap-drop ALL", "--read-only", "--init", "--env HOME=/home/repro"):
@@ -67,22 +66,10 @@ def test_the_docker_run_line_is_quoted_and_says_the_same() -> None:
 
 def test_the_runner_gets_its_settings_outside_the_environment() -> None:
     (cell, *_) = expand(matrix(), [repro()])
-    plain = launch.plain(cell, image="tag", device=NONE, limits=Limits())
+    plain = launch.plain(cell, image="tag", device=NONE, matrix=matrix())
     made = launch.recorded(plain, first=3, last=5, timeout=2.5, limits=Limits(), memory="1g", nonce="n", labels={})
     assert made.environment == {}
     assert made.command[1].startswith("NONCE=n KEEP=65536 LIMIT=2.5 FILE_BLOCKS=8388608\n")
     assert made.command[2:] == (
         "runner", "3", "5", "b1", "env", "HOME=/home/repro", "PYTHONPATH=/repro/common", "./main",
     )  # fmt: skip
-
-
-def test_a_host_without_gpu_says_so_where_one_is_asked_for(tmp_path: object) -> None:
-    from pathlib import Path
-
-    from harness.errors import ConfigError
-    from harness.plan.devices import AutoDevice, GpuDevice
-
-    nowhere = Path(str(tmp_path))
-    assert devices.grant(AutoDevice(kind="auto"), dev=nowhere, sysfs=nowhere).label == "software gfx90a"
-    with pytest.raises(ConfigError, match="no AMD GPU"):
-        devices.grant(GpuDevice(kind="gpu"), dev=nowhere, sysfs=nowhere)

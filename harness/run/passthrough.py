@@ -1,0 +1,111 @@
+"""Hand GPUs over to a container: by device nodes, by CDI, or by AMD's container runtime.
+
+Visibility variables (ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES) are never set: they renumber, and are no boundary.
+https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.errors import ConfigError, InfraError
+from harness.run import devices
+from harness.run.grants import Through
+from harness.run.topology import Gpu
+
+_DEV = Path("/dev")
+_CDI_KIND = "amd.com/gpu"
+_FIRST_API_WITH_CDI = (1, 44)  # Docker Engine 25: https://docs.docker.com/engine/release-notes/25.0/
+_AMD_RUNTIME = "amd"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """What the engine is asked for: ``nodes`` maps a path on its host to one in the container."""
+
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    groups: tuple[int, ...] = ()
+    cdi: tuple[str, ...] = ()
+    runtime: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def passage(gpus: Sequence[Gpu], through: Through, facts: Mapping[str, Any] | None = None) -> Passage:
+    """Return how ``gpus`` reach a container; ``facts`` is what the engine says of itself, None when none was asked.
+
+    Raises ConfigError when the engine lacks what the matrix asks for, InfraError when a node vanished.
+    """
+    if not gpus:
+        return Passage()
+    described = _described(gpus, facts or {})
+    if through == "cdi" and described is None:
+        raise ConfigError(f"devices: `through: cdi` needs Docker Engine 25 or later and a CDI description of "
+                          f"{', '.join(gpu.render for gpu in gpus)}: install AMD's container toolkit and run "
+                          "`sudo amd-ctk cdi generate`, or leave `through` out")  # fmt: skip
+    if through in {"auto", "cdi"} and described is not None:
+        return Passage(cdi=described)
+    if through == "runtime":
+        return _by_runtime(gpus, facts)
+    return _by_nodes(gpus)
+
+
+def _by_nodes(gpus: Sequence[Gpu]) -> Passage:
+    """Give /dev/kfd and the render nodes, with the numeric groups that own them: names differ in the image."""
+    inside = [_DEV / "kfd", *(_DEV / "dri" / gpu.render for gpu in gpus)]
+    outside = [devices.dev() / path.relative_to(_DEV) for path in inside]
+    try:
+        groups = {path.stat().st_gid for path in outside}
+    except OSError as error:
+        raise InfraError(
+            f"{error.filename} is not there: {error.strerror}. Did the driver lose the GPU? `dmesg | grep -i amdgpu` "
+            "says why; `harness devices` lists what is left."
+        ) from None
+    nodes = {str(one): str(other) for one, other in zip(outside, inside, strict=True)}
+    return Passage(nodes=nodes, groups=tuple(sorted(groups)))
+
+
+def _by_runtime(gpus: Sequence[Gpu], facts: Mapping[str, Any] | None) -> Passage:
+    """Ask AMD's runtime for GPUs by its own variable, which ROCm does not read.
+
+    https://instinct.docs.amd.com/projects/container-toolkit/en/latest/container-runtime/running-workloads.html
+    """
+    if facts is not None and _AMD_RUNTIME not in (facts.get("Runtimes") or {}):
+        raise ConfigError("devices: `through: runtime` needs AMD's container runtime, which this engine does not have: "
+                          "install the AMD Container Toolkit and run `sudo amd-ctk runtime configure`, or leave "
+                          "`through` out")  # fmt: skip
+    wanted = ",".join(str(gpu.index) for gpu in gpus)
+    return Passage(runtime=_AMD_RUNTIME, environment={"AMD_VISIBLE_DEVICES": wanted})
+
+
+def _described(gpus: Sequence[Gpu], facts: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the CDI names of ``gpus`` when the engine knows CDI and one of its descriptions has each render node."""
+    version = tuple(int(part) for part in str(facts.get("ApiVersion", "1.24")).split(".") if part.isdigit())
+    if version < _FIRST_API_WITH_CDI:
+        return None
+    names: dict[str, str] = {}
+    for folder in facts.get("CDISpecDirs") or ():
+        for path in sorted(Path(folder).glob("*.json")):
+            names |= _render_nodes(path)
+    found = [names.get(gpu.render) for gpu in gpus]
+    return tuple(name for name in found if name) if all(found) else None
+
+
+def _render_nodes(path: Path) -> dict[str, str]:
+    """Map render nodes to CDI names as one description has them; it is read, so that numbers are never guessed."""
+    try:
+        spec = json.loads(path.read_text())
+        if spec.get("kind") != _CDI_KIND:
+            return {}
+        return {
+            Path(node["path"]).name: f"{_CDI_KIND}={device['name']}"
+            for device in spec.get("devices", ())
+            if device["name"] != "all"
+            for node in device.get("containerEdits", {}).get("deviceNodes", ())
+            if "/dri/renderD" in node["path"]
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
