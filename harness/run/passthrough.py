@@ -47,7 +47,7 @@ def passage(gpus: Sequence[Gpu], through: Through, facts: Mapping[str, Any] | No
                           f"{', '.join(gpu.render for gpu in gpus)}: install AMD's container toolkit and run "
                           "`sudo amd-ctk cdi generate`, or leave `through` out")  # fmt: skip
     if through in {"auto", "cdi"} and described is not None:
-        return Passage(cdi=described)
+        return Passage(cdi=described, groups=_groups(_outside(gpus)))
     if through == "runtime":
         return _by_runtime(gpus, facts)
     return _by_nodes(gpus)
@@ -55,17 +55,25 @@ def passage(gpus: Sequence[Gpu], through: Through, facts: Mapping[str, Any] | No
 
 def _by_nodes(gpus: Sequence[Gpu]) -> Passage:
     """Give /dev/kfd and the render nodes, with the numeric groups that own them: names differ in the image."""
-    inside = [_DEV / "kfd", *(_DEV / "dri" / gpu.render for gpu in gpus)]
-    outside = [devices.dev() / path.relative_to(_DEV) for path in inside]
+    outside = _outside(gpus)
+    nodes = {str(path): str(_DEV / path.relative_to(devices.dev())) for path in outside}
+    return Passage(nodes=nodes, groups=_groups(outside))
+
+
+def _outside(gpus: Sequence[Gpu]) -> list[Path]:
+    """Return the nodes of ``gpus`` on their host."""
+    return [devices.dev() / "kfd", *(devices.dev() / "dri" / gpu.render for gpu in gpus)]
+
+
+def _groups(nodes: Sequence[Path]) -> tuple[int, ...]:
+    """Return the groups that own the nodes: whoever is not root in the container needs them."""
     try:
-        groups = {path.stat().st_gid for path in outside}
+        return tuple(sorted({path.stat().st_gid for path in nodes}))
     except OSError as error:
         raise InfraError(
             f"{error.filename} is not there: {error.strerror}. Did the driver lose the GPU? `dmesg | grep -i amdgpu` "
             "says why; `harness devices` lists what is left."
         ) from None
-    nodes = {str(one): str(other) for one, other in zip(outside, inside, strict=True)}
-    return Passage(nodes=nodes, groups=tuple(sorted(groups)))
 
 
 def _by_runtime(gpus: Sequence[Gpu], facts: Mapping[str, Any] | None) -> Passage:
@@ -78,7 +86,8 @@ def _by_runtime(gpus: Sequence[Gpu], facts: Mapping[str, Any] | None) -> Passage
                           "install the AMD Container Toolkit and run `sudo amd-ctk runtime configure`, or leave "
                           "`through` out")  # fmt: skip
     wanted = ",".join(str(gpu.index) for gpu in gpus)
-    return Passage(runtime=_AMD_RUNTIME, environment={"AMD_VISIBLE_DEVICES": wanted})
+    variables = {"AMD_VISIBLE_DEVICES": wanted}
+    return Passage(runtime=_AMD_RUNTIME, environment=variables, groups=_groups(_outside(gpus)))
 
 
 def _described(gpus: Sequence[Gpu], facts: Mapping[str, Any]) -> tuple[str, ...] | None:
