@@ -205,3 +205,24 @@ def test_a_matrix_changes_parameters_and_trials_of_a_repro(project: Write) -> No
         ("x=5", False, 7, 2.0),
         ("x=6", False, 7, 2.0),
     ]
+
+
+def test_an_environment_stands_for_each_of_its_values() -> None:
+    made = matrix(environments=[{"name": "x", "variables": {"A": "1"}, "vary": {"HSA_XNACK": ["0", "1", "unset"]}}])
+    cells = expand(made, [repro(environment={"HSA_XNACK": "9", "B": "2"})])
+    assert [(c.environment.name, c.variables(), c.environment.removed) for c in cells if c.image.name == "one"] == [
+        ("x-0", {"HSA_XNACK": "0", "A": "1", "B": "2"}, ()),
+        ("x-1", {"HSA_XNACK": "1", "A": "1", "B": "2"}, ()),
+        ("x-unset", {"A": "1", "B": "2"}, ("HSA_XNACK",)),
+    ]
+    assert len({key(cell, Identity(image_id="i")) for cell in cells}) == 3
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"name": "x", "variables": {"A": "1"}, "vary": {"A": ["2"]}}, {"name": "x", "vary": {"A": []}},
+     {"name": "x", "vary": {"A": ["1/", "1-"]}}],
+)  # fmt: skip
+def test_values_that_cannot_vary_are_refused(environment: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"say it once|at least 1|used twice"):
+        matrix(environments=[environment])

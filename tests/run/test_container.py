@@ -73,3 +73,12 @@ def test_the_runner_gets_its_settings_outside_the_environment() -> None:
     assert made.command[2:] == (
         "runner", "3", "5", "b1", "env", "HOME=/home/repro", "PYTHONPATH=/repro/common", "./main",
     )  # fmt: skip
+
+
+def test_a_variable_that_is_unset_is_taken_from_the_image_as_well() -> None:
+    made = matrix(environments=[{"name": "e", "variables": {"HOME": "unset", "A": "1"}}])
+    (cell, *_) = expand(made, [repro()])
+    spec = launch.plain(cell, image="i", device=NONE, matrix=made)
+    assert "HOME" not in spec.environment
+    assert spec.environment["A"] == "1"
+    assert spec.command[1:] == ("env", "-u", "HOME", "./main")
