@@ -6,27 +6,28 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from harness.plan.hosts import Hosted
 from harness.plan.values import Model, Name, Size, kind_alone
 
 GFX = "gfx90a"  # what the software GPU is unless the matrix says otherwise: the chip with most public reports
 
 
-class AutoDevice(Model):
-    """The AMD GPUs of this host when it has any, else the software GPU; nothing for a repro that needs no device."""
+class AutoDevice(Hosted):
+    """The AMD GPUs of the host when it has any, else the software GPU; nothing for a repro that needs no device."""
 
     kind: Literal["auto"]
     name: Name = "auto"
 
 
-class NoDevice(Model):
+class NoDevice(Hosted):
     """No device at all: host code only."""
 
     kind: Literal["none"]
     name: Name = "none"
 
 
-class GpuDevice(Model):
-    """The AMD GPUs of this host, passed through."""
+class GpuDevice(Hosted):
+    """The AMD GPUs of the host, passed through."""
 
     kind: Literal["gpu"]
     name: Name = "gpu"
@@ -47,7 +48,7 @@ class Faults(Model):
     lost_at: int | None = Field(None, ge=1, description="The GPU is reset at this kernel.")
 
 
-class SoftwareDevice(Model):
+class SoftwareDevice(Hosted):
     """The software GPU: the real HIP runtime on a stand-in for ROCr, the driver and the card. No kernel executes."""
 
     kind: Literal["software"]

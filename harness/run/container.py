@@ -20,7 +20,8 @@ class ContainerSpec:
     """Everything that one container is given.
 
     ``volumes`` are paths of fresh, anonymous volumes. ``shared`` maps paths to the names of volumes that are there and
-    are only read, ``filled`` to those that get what the image has at the path.
+    are only read, ``filled`` to those that get what the image has at the path, ``folders`` to folders of the engine's
+    host that are only looked at.
     """
 
     image: str
@@ -32,6 +33,7 @@ class ContainerSpec:
     volumes: tuple[str, ...] = ()
     shared: Mapping[str, str] = field(default_factory=dict)
     filled: Mapping[str, str] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
     devices: tuple[str, ...] = ()
     groups: tuple[int, ...] = ()
     memory: str | None = None
