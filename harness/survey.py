@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,13 +15,15 @@ from harness.build.known import Shelf, cell_image_name
 from harness.build.probe import lie, mixed, parse_version
 from harness.judge.verdicts import Verdict
 from harness.plan.cells import Cell, Identity, key
-from harness.plan.devices import AutoDevice
+from harness.plan.devices import AutoDevice, Device
+from harness.plan.hosts import folder, short_names
 from harness.plan.project import Project
 from harness.results import query
 from harness.results.record import Record, files, read
-from harness.run import devices
+from harness.run import devices, hosts
 from harness.run.grants import NOTHING, DeviceGrant
 
+THE_HOST = "its host"  # of what keeps a host from giving any answer; a blank is in no name that a matrix gives
 _OF_DEVICES = frozenset({"device", "no-device", "hardware", "kernels", "xnack"})
 
 
@@ -87,27 +90,34 @@ class Survey:
 
     def standings(self) -> list[Standing]:
         """Return the standing of every cell."""
-        images = {image.name: self.shelf.image(image) for image in self.project.matrix.images}
-        built: dict[str, Built | None] = {}
+        images: dict[tuple[str | None, str], Built | None] = {}
+        built: dict[tuple[str | None, str], Built | None] = {}
         found = []
         for cell in self.project.cells:
-            name = cell_image_name(cell.image, cell.repro)
-            if name not in built:
-                built[name] = self.shelf.cell_image(cell.image, cell.repro)
-            found.append(self.standing(cell, images[cell.image.name], built[name]))
+            shelf = self.shelf_of(cell.device.host)
+            image = (cell.device.host, cell.image.name)
+            repro = (cell.device.host, cell_image_name(cell.image, cell.repro))
+            if image not in images:
+                images[image] = shelf.image(cell.image)
+            if repro not in built:
+                built[repro] = shelf.cell_image(cell.image, cell.repro)
+            found.append(self.standing(cell, images[image], built[repro]))
         return found
+
+    def shelf_of(self, host: str | None) -> Shelf:
+        """Return what is recorded of the images on a host's engine."""
+        return replace(self.shelf, state=folder(self.shelf.state, host))
 
     def standing(self, cell: Cell, image: Built | None, built: Built | None) -> Standing:
         """Return the standing of one cell, given what is known of its images."""
-        device = self.grants[cell.device.name]
+        device, host = self.grants[cell.device.name], cell.device.host
         given = granted(cell, device)
-        identity = (
-            Identity(image_id=built.image_id, device=given.identity, limits=self.project.matrix.limits)
-            if built
-            else None
-        )
+        # Two engines can hold the very same image, and yet are two places.
+        place = {**given.identity, "host": host} if host else given.identity
+        identity = Identity(image_id=built.image_id, device=place, limits=self.project.matrix.limits) if built else None
         name = key(cell, identity) if identity else None
         needed = [cell.image.name, cell_image_name(cell.image, cell.repro), *([softgpu.NAME] if given.software else [])]
+        shelf = self.shelf_of(host)
         return Standing(
             cell=cell,
             device=device,
@@ -117,7 +127,7 @@ class Survey:
             key=name,
             records=self.records.get(name, ()) if name else (),
             unmet=unmet(cell, given, image),
-            trouble=next(filter(None, map(self.shelf.trouble, needed)), None),
+            trouble=next(filter(None, map(shelf.trouble, [THE_HOST, *needed])), None),
         )
 
     def results(self, containing: str = "") -> list[query.Result]:
@@ -129,13 +139,14 @@ class Survey:
     def notes(self) -> list[str]:
         """Return what a reader of any table must know of the images: lies, mixed releases, claims that differ."""
         notes = []
-        for image in self.project.matrix.images:
-            built = self.shelf.image(image)
+        names = host_names(self.project)
+        for image, host in itertools.product(self.project.matrix.images, names):
+            built = self.shelf_of(host).image(image)
             if built is None or built.probe is None:
                 continue
             for finding in (lie(image.rocm, built.probe), mixed(built.probe)):
                 if finding:
-                    notes.append(f"{image.name}: {finding}")
+                    notes.append(f"{_at(image.name, names[host])}: {finding}")
         return notes
 
 
@@ -180,9 +191,31 @@ def claims(results: Sequence[query.Result], project: Project) -> list[str]:
     return notes
 
 
+def host_names(project: Project) -> dict[str | None, str]:
+    """Return the hosts of a matrix in its order, each with the name that tables show.
+
+    There is none for the engine of this run, which has no name, nor where all is on one host.
+    """
+    named = list(dict.fromkeys(device.host for device in project.matrix.devices))
+    short = short_names(host for host in named if host)
+    return {host: short[host] if host and len(named) > 1 else "" for host in named}
+
+
+def _at(text: str, host: str) -> str:
+    return f"{text} @ {host}" if host else text
+
+
+def grant(device: Device, project: Project) -> DeviceGrant:
+    """Return what a container is given for ``device``, labelled with its host where there are several."""
+    if device.host is None:
+        return devices.grant(device)
+    given = devices.far(device, hosts.seen(project.state, device.host))
+    return replace(given, label=_at(given.label, host_names(project)[device.host]))
+
+
 def survey(project: Project) -> Survey:
     """Read records and built images of a project."""
-    grants = {device.name: devices.grant(device) for device in project.matrix.devices}
+    grants = {device.name: grant(device, project) for device in project.matrix.devices}
     shelf = Shelf(state=project.state, host=from_environment())
     records = query.by_key(read(files(project.state / "runs")))
     return Survey(project=project, shelf=shelf, grants=grants, records=records)

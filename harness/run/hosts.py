@@ -164,8 +164,8 @@ def unfit(version: Mapping[str, Any]) -> str | None:
     numbers = tuple(int(part) for part in api.split(".") if part.isdigit())
     if numbers and numbers < _OLDEST_API:
         return (
-            f"its engine {version.get('Version', '')} speaks version {api} of the API; {_dotted(_OLDEST_API)} is needed "
-            "(Docker Engine 20.10 or later, or Podman 4 or later)"
+            f"its engine {version.get('Version', '')} speaks version {api} of the API, and {_dotted(_OLDEST_API)} is "
+            "needed (Docker Engine 20.10 or later, or Podman 4 or later)"
         )
     if str(version.get("Os", "linux")) != "linux":
         return f"its engine runs containers of {version['Os']}, and ROCm is for Linux"
