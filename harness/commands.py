@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from harness.errors import ConfigError, HarnessError, InfraError
+from harness.plan.hosts import folder
 from harness.plan.loading import load
 from harness.plan.models import Matrix
 from harness.plan.project import Project, read
@@ -81,9 +82,12 @@ def _build_line(project: Project, standing: Standing) -> str:
 
     if standing.built is None:
         return "# not built yet: `harness run` writes its Dockerfile"
-    folder = project.state / "images" / cell_image_name(standing.cell.image, standing.cell.repro)
-    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
-    return shlex.join(["docker", "build", "--network", "host", "-t", standing.built.tag, str(shown)])
+    host = standing.cell.device.host
+    name = cell_image_name(standing.cell.image, standing.cell.repro)
+    written = folder(project.state, host) / "images" / name
+    shown = written.relative_to(Path.cwd()) if written.is_relative_to(Path.cwd()) else written
+    engine = ["-H", host] if host else []
+    return shlex.join(["docker", *engine, "build", "--network", "host", "-t", standing.built.tag, str(shown)])
 
 
 def _run_line(project: Project, standing: Standing) -> str:
@@ -92,7 +96,8 @@ def _run_line(project: Project, standing: Standing) -> str:
 
     image = standing.built.tag if standing.built else "IMAGE"
     spec = launch.plain(standing.cell, image=image, device=standing.given, limits=project.matrix.limits)
-    return docker_run(spec)
+    line, host = docker_run(spec), standing.cell.device.host
+    return line.replace("docker ", f"docker -H {host} ", 1) if host else line
 
 
 def images(matrix: Path, override: str | None, *, as_json: bool) -> str:
