@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
 from harness.errors import ConfigError, HarnessError, InfraError
+from harness.plan.hosts import folder
 from harness.plan.loading import load
 from harness.plan.models import Matrix
 from harness.plan.project import Project, read
@@ -23,11 +24,7 @@ from harness.results.record import read as read_records
 from harness.show import formats
 from harness.show.progress import Progress, view
 from harness.show.tables import differing, lay_out
-from harness.survey import Standing, Survey, claims, survey
-
-if TYPE_CHECKING:
-    from harness.run.engine import Engine
-    from harness.workflow import Run
+from harness.survey import Standing, Survey, claims, host_names, survey
 
 CONSOLE = Console(stderr=True, highlight=False)
 
@@ -87,9 +84,12 @@ def _build_line(project: Project, standing: Standing) -> str:
 
     if standing.built is None:
         return "# not built yet: `harness run` writes its Dockerfile"
-    folder = project.state / "images" / cell_image_name(standing.cell.image, standing.cell.repro)
-    shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
-    return shlex.join(["docker", "build", "--network", "host", "-t", standing.built.tag, str(shown)])
+    host = standing.cell.device.host
+    name = cell_image_name(standing.cell.image, standing.cell.repro)
+    written = folder(project.state, host) / "images" / name
+    shown = written.relative_to(Path.cwd()) if written.is_relative_to(Path.cwd()) else written
+    engine = ["-H", host] if host else []
+    return shlex.join(["docker", *engine, "build", "--network", "host", "-t", standing.built.tag, str(shown)])
 
 
 def _run_line(project: Project, standing: Standing) -> str:
@@ -98,34 +98,36 @@ def _run_line(project: Project, standing: Standing) -> str:
 
     image = standing.built.tag if standing.built else "IMAGE"
     spec = launch.plain(standing.cell, image=image, device=standing.given, matrix=project.matrix)
-    return docker_run(spec)
-
-
-@contextmanager
-def _engine(project: Project, override: str | None, say: Callable[[str], None]) -> Iterator[Engine]:
-    from harness.run import daemon
-    from harness.run.engine import Engine, ask
-
-    engine = Engine(daemon.locate(override, ask=ask, state=project.state, say=say), connections=4 * project.jobs + 8)
-    try:
-        yield engine
-    finally:
-        engine.close()
+    line, host = docker_run(spec), standing.cell.device.host
+    return line.replace("docker ", f"docker -H {host} ", 1) if host else line
 
 
 def images(matrix: Path, override: str | None, *, as_json: bool) -> str:
-    """Build every ROCm image and show what was found inside."""
+    """Build every ROCm image, on every host of the matrix, and show what was found inside."""
     from harness.show.images import listed
+    from harness.site import opened
+    from harness.workflow import Run, new_name
 
     project = read(matrix)
     here = survey(project)
-    with _progress() as progress, _engine(project, override, progress.say) as engine:
-        workflow = _workflow(here, engine, progress)
-        built = workflow.build_images({image.name: image for image in project.matrix.images})
-    if workflow.failures:
-        print(listed(project.matrix.images, built, as_json=as_json))
-        raise worst(list(workflow.failures.values()))
-    return listed(project.matrix.images, built, as_json=as_json)
+    texts, failures = [], list[HarnessError]()
+    for host, name in host_names(project).items():
+        try:
+            with _progress() as progress, opened(here, host, override, progress.say) as site:
+                workflow = Run(here, site, progress, new_name())
+                built = workflow.build_images({image.name: image for image in project.matrix.images})
+        except InfraError as error:
+            if not name:
+                raise
+            failures.append(error)
+            continue
+        failures += workflow.failures.values()
+        head = f"{name}:\n" if name and not as_json else ""
+        texts.append(head + listed(project.matrix.images, built, as_json=as_json))
+    if failures:
+        print("\n".join(texts))
+        raise worst(failures)
+    return "\n".join(texts)
 
 
 def run(matrix: Path, override: str | None, *, containing: str, fresh: bool, fail: bool) -> tuple[int, str]:
@@ -164,16 +166,16 @@ def _chosen(here: Survey, containing: str, *, fresh: bool = False) -> list[Stand
 
 def _complete(here: Survey, override: str | None, chosen: Sequence[Standing]) -> list[HarnessError]:
     """Run what the chosen cells miss; return what kept images from being built."""
+    from harness.fleet import complete
+
     pending = [standing for standing in chosen if standing.missing]
     for standing in pending:
         if standing.given.absent:
             raise ConfigError(standing.given.absent)
     if not pending:
         return []
-    with _progress() as progress, _engine(here.project, override, progress.say) as engine:
-        workflow = _workflow(here, engine, progress)
-        workflow.complete(pending)
-    return list(workflow.failures.values())
+    with _progress() as progress:
+        return complete(here, override, pending, progress)
 
 
 def worst(errors: Sequence[HarnessError]) -> HarnessError:
@@ -281,13 +283,6 @@ def _say(text: str) -> None:
 
 def _progress() -> Progress:
     return view(CONSOLE)
-
-
-def _workflow(here: Survey, engine: Engine, progress: Progress) -> Run:
-    from harness.run.tools import HostTools
-    from harness.workflow import Run
-
-    return Run(here, engine, progress, HostTools(progress.say))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,13 +15,15 @@ from harness.build.known import Shelf, cell_image_name
 from harness.build.probe import lie, mixed, parse_version
 from harness.judge.verdicts import Verdict
 from harness.plan.cells import Cell, Identity, key
-from harness.plan.devices import AutoDevice
+from harness.plan.devices import AutoDevice, Device
+from harness.plan.hosts import folder, short_names
 from harness.plan.project import Project
 from harness.results import query
 from harness.results.record import Record, files, read
-from harness.run import devices
+from harness.run import devices, hosts
 from harness.run.grants import NOTHING, DeviceGrant
 
+THE_HOST = "its host"  # of what keeps a host from giving any answer; a blank is in no name that a matrix gives
 _OF_DEVICES = frozenset({"device", "no-device", "hardware", "kernels", "xnack"})
 
 
@@ -92,27 +95,38 @@ class Survey:
 
     def standings(self) -> list[Standing]:
         """Return the standing of every cell."""
-        images = {image.name: self.shelf.image(image) for image in self.project.matrix.images}
-        built: dict[str, Built | None] = {}
+        images: dict[tuple[str | None, str], Built | None] = {}
+        built: dict[tuple[str | None, str], Built | None] = {}
         found = []
         for cell in self.project.cells:
-            name = cell_image_name(cell.image, cell.repro)
-            if name not in built:
-                built[name] = self.shelf.cell_image(cell.image, cell.repro)
+            shelf = self.shelf_of(cell.device.host)
+            image = (cell.device.host, cell.image.name)
+            repro = (cell.device.host, cell_image_name(cell.image, cell.repro))
+            if image not in images:
+                images[image] = shelf.image(cell.image)
+            if repro not in built:
+                built[repro] = shelf.cell_image(cell.image, cell.repro)
             for device in self.grants[cell.device.name]:
-                found.append(self.standing(cell, device, images[cell.image.name], built[name]))
+                found.append(self.standing(cell, device, images[image], built[repro]))
         return found
+
+    def shelf_of(self, host: str | None) -> Shelf:
+        """Return what is recorded of the images on a host's engine."""
+        return replace(self.shelf, state=folder(self.shelf.state, host))
 
     def standing(self, cell: Cell, device: DeviceGrant, image: Built | None, built: Built | None) -> Standing:
         """Return the standing of one cell in one column of its device, given what is known of its images."""
-        given, matrix = granted(cell, device), self.project.matrix
+        given, matrix, host = granted(cell, device), self.project.matrix, cell.device.host
+        # Two engines can hold the very same image, and yet are two places.
+        place = {**given.identity, "host": host} if host else given.identity
         identity = (
-            Identity(image_id=built.image_id, device=given.identity, limits=matrix.limits, container=matrix.container)
+            Identity(image_id=built.image_id, device=place, limits=matrix.limits, container=matrix.container)
             if built
             else None
         )
         name = key(cell, identity) if identity else None
         needed = [cell.image.name, cell_image_name(cell.image, cell.repro), *([softgpu.NAME] if given.software else [])]
+        shelf = self.shelf_of(host)
         return Standing(
             cell=cell,
             device=device,
@@ -122,7 +136,7 @@ class Survey:
             key=name,
             records=self.records.get(name, ()) if name else (),
             unmet=unmet(cell, given, image),
-            trouble=next(filter(None, map(self.shelf.trouble, needed)), None),
+            trouble=next(filter(None, map(shelf.trouble, [THE_HOST, *needed])), None),
         )
 
     def results(self, containing: str = "") -> list[query.Result]:
@@ -135,13 +149,14 @@ class Survey:
         """Return what a reader of any table must know: wider containers, images that lie or are of mixed releases."""
         wider = self.project.matrix.container.text
         notes = [f"the matrix gives containers more than the least: {wider}"] if wider else []
-        for image in self.project.matrix.images:
-            built = self.shelf.image(image)
+        names = host_names(self.project)
+        for image, host in itertools.product(self.project.matrix.images, names):
+            built = self.shelf_of(host).image(image)
             if built is None or built.probe is None:
                 continue
             for finding in (lie(image.rocm, built.probe), mixed(built.probe)):
                 if finding:
-                    notes.append(f"{image.name}: {finding}")
+                    notes.append(f"{_at(image.name, names[host])}: {finding}")
         return notes
 
 
@@ -186,9 +201,32 @@ def claims(results: Sequence[query.Result], project: Project) -> list[str]:
     return notes
 
 
+def host_names(project: Project) -> dict[str | None, str]:
+    """Return the hosts of a matrix in its order, each with the name that tables show.
+
+    There is none for the engine of this run, which has no name, nor where all is on one host.
+    """
+    named = list(dict.fromkeys(device.host for device in project.matrix.devices))
+    short = short_names(host for host in named if host)
+    return {host: short[host] if host and len(named) > 1 else "" for host in named}
+
+
+def _at(text: str, host: str) -> str:
+    return f"{text} @ {host}" if host else text
+
+
+def columns(device: Device, project: Project) -> tuple[DeviceGrant, ...]:
+    """Return a grant for each column of ``device``, labelled with its host where there are several."""
+    if device.host is None:
+        return devices.grants(device)
+    name = host_names(project)[device.host]
+    found = devices.far(device, hosts.seen(project.state, device.host))
+    return tuple(replace(given, label=_at(given.label, name)) for given in found)
+
+
 def survey(project: Project) -> Survey:
     """Read records and built images of a project."""
-    grants = {device.name: devices.grants(device) for device in project.matrix.devices}
+    grants = {device.name: columns(device, project) for device in project.matrix.devices}
     shelf = Shelf(state=project.state, host=from_environment())
     records = query.by_key(read(files(project.state / "runs")))
     return Survey(project=project, shelf=shelf, grants=grants, records=records)

@@ -5,80 +5,135 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import replace
 
 from harness import leftovers
 from harness.build import softgpu
-from harness.build.bases import Bases
-from harness.build.builder import Tools
 from harness.build.dockerfiles import render_cell, render_image
-from harness.build.images import Built, Workshop
+from harness.build.images import Built
 from harness.build.known import cell_image_name
-from harness.errors import HarnessError, InfraError
+from harness.errors import ConfigError, HarnessError, InfraError
+from harness.plan.devices import AutoDevice, GpuDevice
 from harness.plan.models import Image
 from harness.plan.repros import ReproFolder
 from harness.recording import Recording
 from harness.results.record import Writer
-from harness.run import launch, limits
+from harness.run import hosts, launch, limits
 from harness.run.container import ContainerSpec
-from harness.run.engine import LABEL_PROJECT, LABEL_RUN, Engine
+from harness.run.engine import LABEL_PROJECT, LABEL_RUN
 from harness.run.passthrough import passage
 from harness.run.schedule import Job, Schedule
 from harness.run.topology import Gpu
 from harness.show.progress import Progress
-from harness.survey import Standing, Survey
+from harness.site import Site
+from harness.survey import Standing, Survey, columns
 
 # Builds spend their time in package downloads and compilers; more at once than processors only makes them wait.
 BUILDS_AT_ONCE = max(2, os.cpu_count() or 1)
 
 
+_POLL = 0.2
+
 Maker = Callable[[Callable[[str], None]], tuple[Built, bool]]  # makes an image; says whether it was not there
 
 
-class Run:
-    """One invocation: it owns one record file, and its containers carry its name."""
+def new_name() -> str:
+    """Name one invocation; names sort by time."""
+    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"
 
-    def __init__(self, survey: Survey, engine: Engine, progress: Progress, tools: Tools) -> None:
+
+class Run:
+    """One invocation on one host: its containers carry the invocation's name, its trials go to that record file."""
+
+    def __init__(self, survey: Survey, site: Site, progress: Progress, name: str) -> None:
         self._survey = survey
         self._project = survey.project
-        self._engine = engine
+        self._site = site
+        self._engine = site.engine
         self._progress = progress
-        self._bases = Bases(engine, self._project.state, tools)
-        self._workshop = Workshop(
-            engine=engine,
-            state=self._project.state,
-            host=survey.shelf.host,
-            project=leftovers.project_id(self._project),
-        )
+        self._bases = site.bases
+        self._workshop = site.workshop
+        self._stopped = threading.Event()
+        self._schedule: Schedule | None = None
         self.failures: dict[str, HarnessError] = {}
-        self._facts = engine.facts()
-        self._memory = limits.memory(
-            self._project.matrix.limits.memory, total=int(self._facts.get("MemTotal", 8 << 30)),
-            jobs=self._project.jobs,
-        )  # fmt: skip
-        self.name = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{secrets.token_hex(2)}"
-        engine.labels = {LABEL_PROJECT: leftovers.project_id(self._project), LABEL_RUN: self.name}
+        self._facts = site.engine.facts()
+        self.name = name
+        self._engine.labels = {LABEL_PROJECT: leftovers.project_id(self._project), LABEL_RUN: name}
 
     def complete(self, pending: Sequence[Standing]) -> None:
         """Build and run what ``pending`` cells still miss; what could not be built is in ``failures``.
 
         Raises InfraError when the engine or the disk ends the run; what was recorded by then stays.
         """
-        for standing in pending:
-            # What the engine cannot hand over is known before anything is built.
-            passage(standing.given.gpus, standing.given.through, self._facts)
         runs = leftovers.runs_folder(self._project)
         runs.mkdir(parents=True, exist_ok=True)
         with leftovers.owned(self._project, self.name), contextlib.closing(Writer(runs, self.name)) as writer:
-            leftovers.remove_containers(self._project, self._engine)
-            leftovers.remove_scratch(self._project)
-            images = self._provide(pending)
-            ready = self._build_cells([s for s in pending if not s.given.software or softgpu.NAME in images], images)
-            # Cells that no difference tells apart share a key, and one set of trials serves them all.
-            self._run({standing.key: standing for standing in ready if standing.key and standing.missing}, writer)
+            self.carry_out(pending, writer)
+
+    def carry_out(self, pending: Sequence[Standing], writer: Writer) -> None:
+        """Do as ``complete`` does, in a run that is owned and written by the caller."""
+        leftovers.remove_containers(self._project, self._engine)
+        leftovers.remove_scratch(self._project)
+        pending = self._looked_at(pending)
+        for standing in pending:
+            # What the engine cannot hand over is known before anything is built.
+            passage(standing.given, standing.given.gpus, self._facts)
+        images = self._provide(pending)
+        ready = self._build_cells([s for s in pending if not s.given.software or softgpu.NAME in images], images)
+        # Cells that no difference tells apart share a key, and one set of trials serves them all.
+        self._run({standing.key: standing for standing in ready if standing.key and standing.missing}, writer)
+
+    def stop(self, reason: str) -> None:
+        """End the run early, from another thread: kill what runs, start nothing more."""
+        self._stopped.set()
+        if self._schedule:
+            self._schedule.stop(reason)
+
+    # The host
+
+    def _looked_at(self, pending: Sequence[Standing]) -> Sequence[Standing]:
+        """Look at a host that is elsewhere, and return the cells with the devices that it really has."""
+        host = self._site.host
+        if host is None or not any(isinstance(s.cell.device, AutoDevice | GpuDevice) for s in pending):
+            return pending
+        self._look(host, pending)
+        grants = {d.name: columns(d, self._project) for d in self._project.matrix.devices if d.host == host}
+        self._survey = replace(self._survey, grants={**self._survey.grants, **grants})
+        for name in {s.cell.device.name for s in pending}:
+            if reason := grants[name][0].absent:
+                self.failures[name] = ConfigError(reason)
+        # What was one column, of a device not yet seen, may be several.
+        cells = {id(s.cell): s for s in pending}.values()
+        found = [
+            replace(self._survey.standing(s.cell, column, s.image, s.built), fresh=s.fresh)
+            for s in cells
+            for column in grants[s.cell.device.name]
+        ]
+        return [standing for standing in found if standing.missing and not standing.given.absent]
+
+    def _look(self, host: str, pending: Sequence[Standing]) -> None:
+        """Look from a container of the first base that can be had: some base has to be there anyway."""
+        self._progress.phase("hosts", 1)
+        self._progress.begin(host)
+        error: HarnessError = InfraError("no image")
+        for source in {s.cell.image.name: s.cell.image.source for s in pending}.values():
+            try:
+                base = self._bases.provide(source, lambda text: self._progress.note(host, text))
+                seen = hosts.look(self._engine, base.reference, self._project.state, host)
+            except HarnessError as failed:
+                error = failed
+                if not self._engine.answers():
+                    break
+            else:
+                shown = ", ".join(gpu.gfx for gpu in seen.topology.gpus) or "no AMD GPU"
+                self._progress.end(host, f"{shown}; Linux {seen.kernel}")
+                return
+        self._progress.end(host, str(error))
+        raise error
 
     # Images
 
@@ -149,9 +204,14 @@ class Run:
         pool = ThreadPoolExecutor(BUILDS_AT_ONCE, thread_name_prefix="build")
         try:
             futures = {pool.submit(self._make, name, maker): name for name, maker in makers.items()}
-            for future in as_completed(futures):
-                if (result := future.result()) is not None:
-                    built[futures[future]] = result
+            left = set(futures)
+            while left:
+                done, left = wait(left, timeout=_POLL, return_when=FIRST_COMPLETED)
+                for future in done:
+                    if (result := future.result()) is not None:
+                        built[futures[future]] = result
+                if self._stopped.is_set():
+                    raise InfraError("The run was stopped: interrupted.")
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
         return built
@@ -163,12 +223,12 @@ class Run:
             built, made_now = maker(lambda text: self._progress.note(name, text))
         except HarnessError as error:
             self.failures[name] = error
-            self._survey.shelf.note_trouble(name, str(error))
+            self._site.shelf.note_trouble(name, str(error))
             self._progress.end(name, str(error))
             if not self._engine.answers():
                 raise InfraError(str(error)) from error
             return None
-        self._survey.shelf.note_trouble(name, None)
+        self._site.shelf.note_trouble(name, None)
         version = f", ROCm {built.probe.rocm}" if built.probe and built.probe.rocm else ""
         did = f"built in {time.monotonic() - started:.0f} s" if made_now else "there already"
         self._progress.end(name, f"{did}{version}")
@@ -187,7 +247,7 @@ class Run:
                 cell, image=image, device=given, matrix=self._project.matrix, held=held, facts=self._facts
             )
             return launch.recorded(
-                spec, first=first, last=last, timeout=cell.timeout, limits=matrix_limits, memory=self._memory,
+                spec, first=first, last=last, timeout=cell.timeout, limits=matrix_limits, memory=self._site.memory,
                 nonce=nonce, labels=self._engine.labels,
             )  # fmt: skip
 
@@ -201,14 +261,19 @@ class Run:
         jobs = [self._job(key, standing) for key, standing in standings.items()]
         recording = Recording(self.name, writer, standings)
         self._progress.phase("cells", len(jobs))
-        schedule = Schedule(
+        schedule = self._schedule = Schedule(
             self._engine,
-            jobs=self._project.jobs,
+            jobs=self._site.jobs,
             report=recording.report,
             started=lambda job: self._progress.begin(job.name),
             finished=lambda job: self._progress.end(job.name, recording.summary(job)),
             waiting=lambda gpus: self._progress.say(f"waiting for {gpus}, which another run holds"),
             gpus=len({gpu.render for job in jobs for gpu in job.gpus}),
+            host=self._site.host,
         )
-        with limits.DiskWatch(self._facts, schedule.stop):
+        if self._stopped.is_set():
+            schedule.stop("interrupted")
+        # The disk of another host is not ours to see: a folder of the same name here is another one.
+        watch = limits.DiskWatch(self._facts, schedule.stop) if self._site.host is None else None
+        with watch or contextlib.nullcontext():
             schedule.run(jobs)

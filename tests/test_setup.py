@@ -56,6 +56,8 @@ def tools(tmp_path: Path) -> Path:
 
 
 def program(folder: Path, name: str, script: str) -> None:
+    # Writing through the link of the fixture would put the script in place of this machine's own tool.
+    (folder / name).unlink(missing_ok=True)
     (folder / name).write_text(f"#!/bin/sh\n{script}\n")
     (folder / name).chmod(0o755)
 

@@ -6,26 +6,27 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from harness.plan.hosts import Hosted
 from harness.plan.values import Model, Name, Size, kind_alone
 
 GFX = "gfx90a"  # what the software GPU is unless the matrix says otherwise: the chip with most public reports
 
 
-class AutoDevice(Model):
-    """The AMD GPUs of this host when it has any, else the software GPU; nothing for a repro that needs no device."""
+class AutoDevice(Hosted):
+    """The AMD GPUs of the host when it has any, else the software GPU; nothing for a repro that needs no device."""
 
     kind: Literal["auto"]
     name: Name = "auto"
 
 
-class NoDevice(Model):
+class NoDevice(Hosted):
     """No device at all: host code only."""
 
     kind: Literal["none"]
     name: Name = "none"
 
 
-class GpuDevice(Model):
+class GpuDevice(Hosted):
     """AMD GPUs, passed through: those that match every selector given.
 
     ``pick`` any: one column, each cell on whichever of them is free; each: a column for every one of them; all: one
@@ -67,7 +68,7 @@ class Faults(Model):
     lost_at: int | None = Field(None, ge=1, description="The GPU is reset at this kernel.")
 
 
-class SoftwareDevice(Model):
+class SoftwareDevice(Hosted):
     """The software GPU: the real HIP runtime on a stand-in for ROCr, the driver and the card. No kernel executes."""
 
     kind: Literal["software"]

@@ -22,8 +22,9 @@ class ContainerSpec:
     """Everything that one container is given.
 
     ``volumes`` are paths of fresh, anonymous volumes. ``shared`` maps paths to the names of volumes that are there and
-    are only read, ``filled`` to those that get what the image has at the path. ``devices`` maps nodes of the engine's
-    host to nodes in the container, ``cdi`` names devices by the engine's own descriptions.
+    are only read, ``filled`` to those that get what the image has at the path, ``folders`` to folders of the engine's
+    host that are only looked at. ``devices`` maps nodes of the engine's host to nodes in the container, ``cdi`` names
+    devices by the engine's own descriptions.
     """
 
     image: str
@@ -35,6 +36,7 @@ class ContainerSpec:
     volumes: tuple[str, ...] = ()
     shared: Mapping[str, str] = field(default_factory=dict)
     filled: Mapping[str, str] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
     devices: Mapping[str, str] = field(default_factory=dict)
     groups: tuple[int, ...] = ()
     cdi: tuple[str, ...] = ()

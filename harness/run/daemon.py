@@ -12,6 +12,7 @@ from harness.errors import InfraError
 from harness.run.dockerd import Dockerd, idle_units, start_daemon, stop
 from harness.run.endpoints import Ask, Endpoint, Reply, Say, Search, search
 from harness.run.install import install_engine, need_tool, tool_command, typed, which
+from harness.run.ssh import TUNNELS
 from harness.run.started import lock
 
 __all__ = ["MACHINES", "locate", "need_tool", "stop"]
@@ -76,12 +77,17 @@ def _silence(override: str | None, where: Search) -> str:
     endpoint = where.endpoints[0]
     paragraph = f"No container engine answers at {endpoint.url}, which {endpoint.source} names. "
     if endpoint.url.startswith("ssh://"):
-        host = endpoint.url.removeprefix("ssh://").partition("/")[0]
-        return (
-            f"{paragraph}An engine behind ssh is used through its forwarded socket: "
-            f"`ssh -nNT -L $PWD/engine.sock:/var/run/docker.sock {host} &`, then ENGINE=unix://$PWD/engine.sock."
-        )
+        return f"{paragraph}{_ssh_reason(endpoint.url)}"
     return f"{paragraph}Start that engine, or unset {endpoint.source} to have one found."
+
+
+def _ssh_reason(url: str) -> str:
+    """Say why a host cannot be reached: asking its engine told only that it is silent."""
+    try:
+        TUNNELS.reach(url)
+    except InfraError as error:
+        return str(error)
+    return "It is reached, but does not say what it is. Is that Docker Engine, or Podman's compatible service?"
 
 
 def _podman_command() -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from harness.plan.devices import AutoDevice, Device, GpuDevice, NoDevice, SoftwareDevice
 from harness.run import gpus, software
 from harness.run.grants import NOTHING, DeviceGrant
+from harness.run.hosts import Seen
 from harness.run.topology import Topology, discover
 
 
@@ -22,23 +24,26 @@ def sysfs() -> Path:
 
 
 def grants(device: Device) -> tuple[DeviceGrant, ...]:
+    """Return a grant for each column of a device of this host."""
+    return _columns(device, here(), "this host", str(dev() / "kfd"))
+
+
+def _columns(device: Device, topology: Topology, host: str, kfd: str) -> tuple[DeviceGrant, ...]:
     """Return a grant for each column of ``device``; ``auto`` takes the GPUs when there are any."""
     match device:
         case NoDevice():
             return (NOTHING,)
         case SoftwareDevice():
             return (software.grant(device),)
+        case AutoDevice() | GpuDevice() if topology.gpus:
+            return gpus.grants(device, topology)
         case AutoDevice():
-            topology = here()
-            return gpus.grants(device, topology) if topology.gpus else (software.grant(software.DEFAULT),)
+            return (software.grant(software.DEFAULT),)
         case GpuDevice():
-            topology = here()
-            if topology.gpus:
-                return gpus.grants(device, topology)
             why = (
-                f"devices: {device.name}: this host has no AMD GPU that the amdgpu driver offers for computing (no "
-                f"{dev() / 'kfd'}, or no GPU in what `harness devices` lists). Use `auto`, which goes on with the "
-                "software GPU, or run on a GPU host."
+                f"devices: {device.name}: {host} has no AMD GPU that the amdgpu driver offers for computing (no {kfd}, "
+                "or no GPU in what `harness devices` lists). Use `auto`, which goes on with the software GPU, or run "
+                "on a GPU host."
             )
             return (gpus.absent(device, why),)
 
@@ -47,3 +52,12 @@ def here() -> Topology:
     """Return the GPUs of this host; none without the driver's node for computing."""
     found = discover(sysfs())
     return found if (dev() / "kfd").exists() else Topology(gpus=(), driver=found.driver, notes=found.notes)
+
+
+def far(device: Device, seen: Seen | None) -> tuple[DeviceGrant, ...]:
+    """Return a grant for each column of a device of another host, as that was ``seen`` last; None: never."""
+    if isinstance(device, AutoDevice | GpuDevice) and seen is None:
+        return (gpus.absent(device, f"{device.host} was not looked at yet"),)
+    topology = seen.topology if seen else Topology(gpus=(), driver="", notes=())
+    owners = seen.groups if seen else {}
+    return tuple(replace(grant, owners=owners) for grant in _columns(device, topology, f"{device.host}", "/dev/kfd"))

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,13 +19,16 @@ from typing import Any
 
 import docker
 import docker.errors
+import docker.utils
+import requests.adapters
 import requests.exceptions
 from docker.types import DeviceRequest, LogConfig, Mount
 
 from harness.build.builder import BuildError
-from harness.errors import InfraError
+from harness.errors import HarnessError, InfraError
 from harness.run.container import ContainerSpec
 from harness.run.endpoints import Endpoint, Reply, search
+from harness.run.ssh import TUNNELS
 
 # Labels by which containers of ours are found again; nothing without them is ever removed.
 LABEL_PROJECT = "rocm-harness.project"
@@ -33,6 +37,16 @@ LABEL_RUN = "rocm-harness.run"
 # The classic builder paints what a step writes to its standard error.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _FILL_TIMEOUT = 60.0
+_CONNECT_TIMEOUT = 10
+# A host that lost its power closes no connection: ask after 15 s of silence, and give up after three times 5 s more.
+_LIVELY = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 15),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
+    (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 30_000),
+)
 _TROUBLE = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
 
 
@@ -44,12 +58,40 @@ class Ended:
     oom: bool
 
 
+class _Network(requests.adapters.HTTPAdapter):
+    """Carry requests over connections that notice when the other side is gone."""
+
+    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **settings: object) -> None:
+        """Have urllib3 set our options on every socket."""
+        super().init_poolmanager(connections, maxsize, block, socket_options=_LIVELY, **settings)
+
+
+def _connect(url: str, *, timeout: int, connections: int) -> docker.DockerClient:
+    """Return a client; with DOCKER_TLS_VERIFY set, tcp:// is TLS with the files of DOCKER_CERT_PATH, as for docker.
+
+    https://docs.docker.com/engine/security/protect-access/
+    """
+    if url.startswith("ssh://"):
+        return docker.DockerClient(base_url=TUNNELS.reach(url), timeout=timeout, max_pool_size=connections)
+    if not url.startswith("tcp://"):
+        return docker.DockerClient(base_url=url, timeout=timeout, max_pool_size=connections)
+    settings: Any = docker.utils.kwargs_from_env(environment={**os.environ, "DOCKER_HOST": url})
+    # Of the two, the first bounds connecting: to a host without power that would take minutes.
+    both: Any = (min(timeout, _CONNECT_TIMEOUT), timeout)
+    client = docker.DockerClient(**settings, timeout=both)
+    for scheme in ("http://", "https://"):
+        client.api.mount(scheme, _Network(pool_maxsize=connections))
+    return client
+
+
 def ask(url: str, timeout: int = 5) -> Reply:
     """Tell whether an engine answers at ``url``, refuses this user, or is silent."""
     try:
-        with contextlib.closing(docker.DockerClient(base_url=url, timeout=timeout)) as client:
+        with contextlib.closing(_connect(url, timeout=timeout, connections=1)) as client:
             client.ping()
         return Reply.ANSWERS
+    except HarnessError:
+        return Reply.SILENT
     except _TROUBLE as error:
         return Reply.DENIED if "Permission denied" in str(error) or "PermissionError" in str(error) else Reply.SILENT
 
@@ -68,12 +110,13 @@ class Engine:
         self.labels: dict[str, str] = {}  # of the containers that look into images; whoever runs says whose they are
         with self._trouble("connect to the container engine"):
             # No timeout of its own: builds are silent for minutes. Every wait of ours is bounded by its caller.
-            self._client = docker.DockerClient(base_url=endpoint.url, timeout=600, max_pool_size=connections)
+            self._client = _connect(endpoint.url, timeout=600, connections=connections)
             self._api: Any = self._client.api  # the stubs leave half of it untyped
 
     def close(self) -> None:
         """Give the connections back."""
         self._client.close()
+        TUNNELS.leave(self.endpoint.url)
 
     @contextlib.contextmanager
     def _trouble(self, doing: str) -> Iterator[None]:
@@ -82,14 +125,21 @@ class Engine:
         except docker.errors.APIError as error:
             raise InfraError(f"The container engine could not {doing}: {error.explanation or error}") from error
         except _TROUBLE as error:
+            reason = TUNNELS.reason(self.endpoint.url).rstrip(".") or _shortly(error)
             raise InfraError(
                 f"The container engine at {self.endpoint.url} stopped answering while it was asked to {doing}: "
-                f"{_shortly(error)}. `harness run` continues where this run stopped once it is back."
+                f"{reason}. `harness run` continues where this run stopped once it is back."
             ) from error
 
     def answers(self) -> bool:
         """Tell whether the engine is still there."""
         return ask(self.endpoint.url) is Reply.ANSWERS
+
+    def version(self) -> Mapping[str, Any]:
+        """Return the versions of the engine and of its API (``docker version``)."""
+        with self._trouble("say its version"):
+            version: Mapping[str, Any] = self._api.version()
+            return version
 
     def facts(self) -> Mapping[str, Any]:
         """Return what the engine says of itself and its host (``docker info``)."""
@@ -194,14 +244,18 @@ class Engine:
     # Containers
 
     def output(
-        self, image: str, script: str, *, timeout: float, filled: Mapping[str, str] = MappingProxyType({})
-    ) -> str:
+        self, image: str, script: str, *, timeout: float, filled: Mapping[str, str] = MappingProxyType({}),
+        folders: Mapping[str, str] = MappingProxyType({}),
+    ) -> str:  # fmt: skip
         """Run a shell script in a throw-away container and return what it printed.
 
-        Empty volumes named in ``filled``, by the path they are mounted at, get what the image has there. Raises
-        InfraError when the script has not ended after ``timeout`` seconds.
+        Empty volumes named in ``filled``, by the path they are mounted at, get what the image has there; ``folders``
+        are those of the engine's host that the script may read. Raises InfraError when the script has not ended after
+        ``timeout`` seconds.
         """
-        spec = ContainerSpec(image=image, entrypoint=("sh",), command=("-c", script), labels=self.labels, filled=filled)
+        spec = ContainerSpec(
+            image=image, entrypoint=("sh",), command=("-c", script), labels=self.labels, filled=filled, folders=folders
+        )
         container = self.create(spec)
         late = threading.Event()
 
@@ -293,6 +347,9 @@ def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
         device_requests=[DeviceRequest(driver="cdi", device_ids=list(spec.cdi))] if spec.cdi else None,
         runtime=spec.runtime,
         group_add=[str(group) for group in spec.groups],
+        # The kernel shows a GPU's node of the topology only to who may use its render node (kfd_priv.h,
+        # kfd_devcgroup_check_permission): whoever looks at the host's /sys may, though no node is given.
+        device_cgroup_rules=["c 226:* rw"] if spec.folders else None,
         # The output is read as it comes; a copy on the engine's disk would grow without bound.
         log_config=LogConfig(type="none"),
     )
@@ -315,7 +372,9 @@ def _mounts(spec: ContainerSpec) -> list[Mount]:
         Mount(target=path, source=name, type="volume", read_only=True, no_copy=True)
         for path, name in spec.shared.items()
     ]
-    return [*fresh, *shared, *(Mount(target=path, source=name, type="volume") for path, name in spec.filled.items())]
+    filled = [Mount(target=path, source=name, type="volume") for path, name in spec.filled.items()]
+    folders = [Mount(target=path, source=name, type="bind", read_only=True) for path, name in spec.folders.items()]
+    return [*fresh, *shared, *filled, *folders]
 
 
 def _shortly(error: BaseException) -> str:

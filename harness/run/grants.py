@@ -17,7 +17,8 @@ class DeviceGrant:
 
     ``label`` names the device in tables and ``unit`` tells columns of one device apart; ``offers`` are the needs it
     meets, and ``identity`` is its part of a cell's key. ``gpus`` are those that a cell may hold, one of them at a time
-    unless ``together``. ``absent`` says why nothing can run on it. ``software`` tells that it is the software GPU.
+    unless ``together``; ``owners`` are the groups of their nodes where those are on another host. ``absent`` says why
+    nothing can run on it. ``software`` tells that it is the software GPU.
     """
 
     label: str
@@ -29,6 +30,7 @@ class DeviceGrant:
     environment: Mapping[str, str] = field(default_factory=dict)
     volumes: Mapping[str, str] = field(default_factory=dict)
     identity: Mapping[str, Any] = field(default_factory=dict)
+    owners: Mapping[str, int] | None = None
     absent: str | None = None
     software: bool = False
 

@@ -46,6 +46,11 @@ def read(gpu: Gpu) -> Health:
     return Health(counters=counters, used=used)
 
 
+def unknown(_gpu: Gpu) -> Health:
+    """Return what is known of a GPU of another host: nothing, from here."""
+    return Health()
+
+
 def _vram_lost(gpu: Gpu) -> int | None:
     """Ask the driver how often a reset lost the card's memory; None where it cannot be asked."""
     answer = ctypes.c_uint32()

@@ -30,7 +30,7 @@ def plain(
     home, limits = homes.grant(cell.home), matrix.limits
     if held is None:
         held = device.gpus if device.together else device.gpus[:1]
-    passed = passage(held, device.through, facts)
+    passed = passage(device, held, facts)
     return ContainerSpec(
         image=image,
         entrypoint=("sh", "/repro/harness/trial.sh"),

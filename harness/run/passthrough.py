@@ -7,14 +7,14 @@ https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from harness.errors import ConfigError, InfraError
 from harness.run import devices
-from harness.run.grants import Through
+from harness.run.grants import DeviceGrant
 from harness.run.topology import Gpu
 
 _DEV = Path("/dev")
@@ -34,41 +34,39 @@ class Passage:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def passage(gpus: Sequence[Gpu], through: Through, facts: Mapping[str, Any] | None = None) -> Passage:
-    """Return how ``gpus`` reach a container; ``facts`` is what the engine says of itself, None when none was asked.
+def passage(device: DeviceGrant, gpus: Sequence[Gpu], facts: Mapping[str, Any] | None = None) -> Passage:
+    """Return how ``gpus`` of ``device`` reach a container; ``facts`` is what the engine says of itself, None: unasked.
 
     Raises ConfigError when the engine lacks what the matrix asks for, InfraError when a node vanished.
     """
     if not gpus:
         return Passage()
-    described = _described(gpus, facts or {})
+    through, far = device.through, device.owners is not None
+    nodes = {str((_DEV if far else devices.dev()) / name): str(_DEV / name) for name in _names(gpus)}
+    groups = _groups(nodes) if device.owners is None else tuple(
+        sorted({device.owners[Path(name).name] for name in nodes if Path(name).name in device.owners}))  # fmt: skip
+    # Descriptions are files of the engine's host: of another one they cannot be read from here.
+    described = None if far else _described(gpus, facts or {})
     if through == "cdi" and described is None:
         raise ConfigError(f"devices: `through: cdi` needs Docker Engine 25 or later and a CDI description of "
                           f"{', '.join(gpu.render for gpu in gpus)}: install AMD's container toolkit and run "
                           "`sudo amd-ctk cdi generate`, or leave `through` out")  # fmt: skip
     if through in {"auto", "cdi"} and described is not None:
-        return Passage(cdi=described, groups=_groups(_outside(gpus)))
+        return Passage(cdi=described, groups=groups)
     if through == "runtime":
-        return _by_runtime(gpus, facts)
-    return _by_nodes(gpus)
+        return Passage(runtime=_amd_runtime(facts), groups=groups, environment=_wanted(gpus))
+    return Passage(nodes=nodes, groups=groups)
 
 
-def _by_nodes(gpus: Sequence[Gpu]) -> Passage:
-    """Give /dev/kfd and the render nodes, with the numeric groups that own them: names differ in the image."""
-    outside = _outside(gpus)
-    nodes = {str(path): str(_DEV / path.relative_to(devices.dev())) for path in outside}
-    return Passage(nodes=nodes, groups=_groups(outside))
+def _names(gpus: Sequence[Gpu]) -> list[str]:
+    """Return the nodes of ``gpus`` below /dev: the one for computing, which all share, and the render nodes."""
+    return ["kfd", *(f"dri/{gpu.render}" for gpu in gpus)]
 
 
-def _outside(gpus: Sequence[Gpu]) -> list[Path]:
-    """Return the nodes of ``gpus`` on their host."""
-    return [devices.dev() / "kfd", *(devices.dev() / "dri" / gpu.render for gpu in gpus)]
-
-
-def _groups(nodes: Sequence[Path]) -> tuple[int, ...]:
-    """Return the groups that own the nodes: whoever is not root in the container needs them."""
+def _groups(nodes: Iterable[str]) -> tuple[int, ...]:
+    """Return the numbers of the groups that own the nodes: their names differ in the image."""
     try:
-        return tuple(sorted({path.stat().st_gid for path in nodes}))
+        return tuple(sorted({Path(node).stat().st_gid for node in nodes}))
     except OSError as error:
         raise InfraError(
             f"{error.filename} is not there: {error.strerror}. Did the driver lose the GPU? `dmesg | grep -i amdgpu` "
@@ -76,18 +74,20 @@ def _groups(nodes: Sequence[Path]) -> tuple[int, ...]:
         ) from None
 
 
-def _by_runtime(gpus: Sequence[Gpu], facts: Mapping[str, Any] | None) -> Passage:
-    """Ask AMD's runtime for GPUs by its own variable, which ROCm does not read.
-
-    https://instinct.docs.amd.com/projects/container-toolkit/en/latest/container-runtime/running-workloads.html
-    """
+def _amd_runtime(facts: Mapping[str, Any] | None) -> str:
     if facts is not None and _AMD_RUNTIME not in (facts.get("Runtimes") or {}):
         raise ConfigError("devices: `through: runtime` needs AMD's container runtime, which this engine does not have: "
                           "install the AMD Container Toolkit and run `sudo amd-ctk runtime configure`, or leave "
                           "`through` out")  # fmt: skip
-    wanted = ",".join(str(gpu.index) for gpu in gpus)
-    variables = {"AMD_VISIBLE_DEVICES": wanted}
-    return Passage(runtime=_AMD_RUNTIME, environment=variables, groups=_groups(_outside(gpus)))
+    return _AMD_RUNTIME
+
+
+def _wanted(gpus: Sequence[Gpu]) -> dict[str, str]:
+    """Name GPUs to AMD's runtime by its own variable, which ROCm does not read.
+
+    https://instinct.docs.amd.com/projects/container-toolkit/en/latest/container-runtime/running-workloads.html
+    """
+    return {"AMD_VISIBLE_DEVICES": ",".join(str(gpu.index) for gpu in gpus)}
 
 
 def _described(gpus: Sequence[Gpu], facts: Mapping[str, Any]) -> tuple[str, ...] | None:

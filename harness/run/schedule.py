@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from harness.errors import InfraError
 from harness.plan.cells import Cell
-from harness.run import trials
+from harness.run import health, trials
 from harness.run.container import ContainerSpec
 from harness.run.engine import Engine
 from harness.run.fence import Fence
@@ -79,7 +79,8 @@ class Schedule:
 
     def __init__(
         self, engine: Engine, *, jobs: int, report: Report, started: Callable[[Job], None],
-        finished: Callable[[Job], None], waiting: Callable[[str], None], gpus: int = 1, fence: Fence | None = None,
+        finished: Callable[[Job], None], waiting: Callable[[str], None], gpus: int = 1,
+        host: str | None = None, fence: Fence | None = None,
     ) -> None:  # fmt: skip
         self._engine = engine
         self._report = report
@@ -92,8 +93,8 @@ class Schedule:
         self._workers = ThreadPoolExecutor(jobs, thread_name_prefix="cell")
         # Cells that wait for a GPU must not keep those that need none from running.
         self._gpu_workers = ThreadPoolExecutor(max(gpus, 1), thread_name_prefix="gpu-cell")
-        self._leases = Leases(stopped=self._stopped, waiting=waiting)
-        self._fence = fence or Fence()
+        self._leases = Leases(host or "", stopped=self._stopped, waiting=waiting)
+        self._fence = fence or Fence(health.unknown if host else health.read)
         # Removing a container takes as long as starting one; it need not hold up the next cell.
         self._cleaners = ThreadPoolExecutor(2, thread_name_prefix="clean")
 

@@ -26,6 +26,9 @@ class Progress(AbstractContextManager["Progress"], Protocol):
     def phase(self, name: str, total: int) -> None:
         """Begin a phase of ``total`` items."""
 
+    def more(self, name: str, total: int) -> None:
+        """Add ``total`` items to the phase: those of one of several hosts, which go on each at its own pace."""
+
     def begin(self, item: str) -> None:
         """Begin an item of the phase."""
 
@@ -52,6 +55,12 @@ class Board:
         with self.lock:
             self.name, self.total, self.done, self.since = name, total, 0, time.monotonic()
             self.running.clear()
+
+    def more(self, name: str, total: int) -> None:
+        """Add ``total`` items to the phase."""
+        with self.lock:
+            self.name = "all hosts" if self.total else name
+            self.total += total
 
     def summary(self) -> str:
         """Return one line: done, running, left, and the time left at the pace so far."""
@@ -85,6 +94,12 @@ class Lines:
     def phase(self, name: str, total: int) -> None:
         """Begin a phase."""
         self._board.phase(name, total)
+        if total:
+            self.say(f"{name}: {total}")
+
+    def more(self, name: str, total: int) -> None:
+        """Add items to the phase."""
+        self._board.more(name, total)
         if total:
             self.say(f"{name}: {total}")
 
@@ -132,6 +147,10 @@ class LiveView:
         """Begin a phase."""
         self._board.phase(name, total)
 
+    def more(self, name: str, total: int) -> None:
+        """Add items to the phase."""
+        self._board.more(name, total)
+
     def begin(self, item: str) -> None:
         """Add an item to what runs."""
         with self._board.lock:
@@ -159,6 +178,47 @@ class LiveView:
         if len(running) > _SHOWN_AT_ONCE:
             lines.append(f"  … and {len(running) - _SHOWN_AT_ONCE} more")
         return Text("\n".join(lines))
+
+
+class Side:
+    """What one of several hosts tells: its items bear its name, and its phases add up with those of the others."""
+
+    def __init__(self, whole: Progress, host: str) -> None:
+        self._whole = whole
+        self._host = host
+
+    def __enter__(self) -> Side:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def _named(self, item: str) -> str:
+        return f"{item} @ {self._host}" if self._host else item
+
+    def say(self, text: str) -> None:
+        """Tell one thing that stays on the screen."""
+        self._whole.say(text)
+
+    def phase(self, name: str, total: int) -> None:
+        """Begin a phase of this host."""
+        self._whole.more(self._named(name), total)
+
+    def more(self, name: str, total: int) -> None:
+        """Add items to a phase of this host."""
+        self._whole.more(self._named(name), total)
+
+    def begin(self, item: str) -> None:
+        """Begin an item."""
+        self._whole.begin(self._named(item))
+
+    def note(self, item: str, text: str) -> None:
+        """Tell what an item is doing now."""
+        self._whole.note(self._named(item), text)
+
+    def end(self, item: str, result: str) -> None:
+        """End an item with its result."""
+        self._whole.end(self._named(item), result)
 
 
 def _colour(result: str) -> str:

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <list>
 #include <mutex>
 
@@ -25,8 +26,11 @@ struct Handler {
 
 struct Dispatcher {
   std::mutex mutex;
+  std::condition_variable ended;
   std::list<Handler> added;  // not yet seen by the thread
   bool running = false;
+  std::atomic<bool> ending{false};
+  std::atomic<pid_t> process{0}, thread{0};  // of the thread: a forked child has none
 };
 
 Dispatcher& dispatcher() {
@@ -59,17 +63,20 @@ bool ran_out(Handler& h) {
   return false;
 }
 
+pid_t this_thread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
 void run(void*) {
   Dispatcher& d = dispatcher();
+  d.thread.store(this_thread());
   std::list<Handler> watched;
-  for (;;) {
+  while (!d.ending.load()) {
     uint32_t seen = changes.load();
     {
       std::lock_guard<std::mutex> lock(d.mutex);
       watched.splice(watched.end(), d.added);
     }
     bool worked = false;
-    for (auto it = watched.begin(); it != watched.end();) {
+    for (auto it = watched.begin(); it != watched.end() && !d.ending.load();) {
       if (ran_out(*it)) {
         it = watched.erase(it);
         worked = true;
@@ -78,8 +85,13 @@ void run(void*) {
       }
     }
     // Values may change without a call, so a list that is not empty is looked at every millisecond.
-    if (!worked) sleep_for(seen, watched.empty() ? 1000000000 : 1000000);
+    if (!worked && !d.ending.load()) sleep_for(seen, watched.empty() ? 1000000000 : 1000000);
   }
+  std::lock_guard<std::mutex> lock(d.mutex);
+  d.added.clear();
+  d.running = false;
+  d.ending.store(false);
+  d.ended.notify_all();
 }
 
 void add(const Handler& handler) {
@@ -87,8 +99,11 @@ void add(const Handler& handler) {
   {
     std::lock_guard<std::mutex> lock(d.mutex);
     d.added.push_back(handler);
-    if (!d.running) spawn("softgpu-async", run, nullptr);
-    d.running = true;
+    if (!d.running) {
+      d.process.store(getpid());
+      d.thread.store(0);
+      d.running = spawn("softgpu-async", run, nullptr);
+    }
   }
   value_changed();
 }
@@ -100,6 +115,17 @@ void value_changed() {
   if (!sleepers.load()) return;
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&changes), FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr,
           0);
+}
+
+void end() {
+  Dispatcher& d = dispatcher();
+  std::unique_lock<std::mutex> lock(d.mutex);
+  if (!d.running || d.process.load() != getpid()) return;
+  d.ending.store(true);
+  value_changed();
+  // A handler that ends the process waits for nobody: it is what would be waited for.
+  if (d.thread.load() == this_thread()) return;
+  d.ended.wait(lock, [&d] { return !d.running; });
 }
 
 uint32_t ticket() { return changes.load(); }

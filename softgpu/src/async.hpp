@@ -14,4 +14,10 @@ void value_changed();
 uint32_t ticket();
 void sleep(uint32_t ticket);
 
+// Ends the thread once the handler that runs now is done; those that still wait never run. Nothing of HIP's is
+// touched after this, as after the real runtime's last hsa_shut_down: HIP calls that when it has destroyed its
+// objects, at the end of the process.
+// https://github.com/ROCm/ROCR-Runtime/blob/rocm-6.2.4/runtime/hsa-runtime/core/runtime/runtime.cpp (Unload)
+void end();
+
 }  // namespace sg::async

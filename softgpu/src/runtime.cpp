@@ -203,7 +203,7 @@ void* enter(void* raw) {
 
 }  // namespace
 
-void spawn(const char* name, void (*body)(void*), void* argument) {
+bool spawn(const char* name, void (*body)(void*), void* argument) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -212,10 +212,11 @@ void spawn(const char* name, void (*body)(void*), void* argument) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (failed) {
     std::fprintf(stderr, "softgpu: cannot start a thread: %s\n", std::strerror(failed));
-    return;
+    return false;
   }
   pthread_setname_np(thread, name);
   pthread_detach(thread);
+  return true;
 }
 
 }  // namespace sg

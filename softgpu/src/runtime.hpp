@@ -73,7 +73,7 @@ Pool* pool_of(uint64_t handle);
 uint64_t now();
 
 // A detached thread with all signals blocked, so that the program's handlers never run on it.
-void spawn(const char* name, void (*body)(void*), void* argument);
+bool spawn(const char* name, void (*body)(void*), void* argument);
 
 // Whether the libamdhip64 of this process is older than that version; false without one. For the few answers
 // that changed in the runtimes that were released together with HIP.

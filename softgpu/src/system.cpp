@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "answers.hpp"
+#include "async.hpp"
 
 namespace sg {
 namespace {
@@ -28,6 +29,8 @@ SG_API hsa_status_t hsa_init() {
 SG_API hsa_status_t hsa_shut_down() {
   std::lock_guard<std::mutex> lock(init_mutex);
   SG_REQUIRE_INIT();
+  // Handlers that still run may use the runtime, so it is there until they have ended.
+  if (runtime().references.load() == 1) async::end();
   runtime().references.fetch_sub(1);
   return HSA_STATUS_SUCCESS;
 }

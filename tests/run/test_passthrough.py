@@ -234,7 +234,7 @@ def test_a_node_that_vanished_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     (root / "dev/dri/renderD128").unlink()
     (grant,) = devices.grants(gpu())
     with pytest.raises(InfraError, match=r"renderD128 is not there: No such file.*dmesg"):
-        passage(grant.gpus, "auto")
+        passage(grant, grant.gpus)
 
 
 def test_without_a_gpu_auto_is_the_software_gpu_and_gpu_says_so(

@@ -108,6 +108,7 @@ inline Outcome again(const char* name, const std::vector<std::pair<const char*, 
 }
 
 void test_signals(System&);
+void test_shut_down();
 void test_queues(System&);
 void test_memory(System&);
 void test_virtual_memory(System&);

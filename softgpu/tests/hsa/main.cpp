@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
     test.run(system);
     std::printf("%s: %s\n", test.name, failures == before ? "pass" : "FAIL");
   }
-  OK(hsa_shut_down());
+  int before = failures;
+  test_shut_down();
+  std::printf("shut down: %s\n", failures == before ? "pass" : "FAIL");
   return failures ? 1 : 0;
 }

@@ -108,6 +108,35 @@ static void handlers() {
   OK(hsa_signal_destroy(done));
 }
 
+// HIP destroys its objects and then shuts the runtime down: no handler may touch them afterwards. That includes those
+// of a process that starts the runtime again.
+void test_shut_down() {
+  for (int round = 0; round < 3; ++round) {
+    if (round) OK(hsa_init());
+    static std::atomic<int> begun{0}, ended{0};
+    begun = ended = 0;
+    hsa_signal_t signals[2] = {make_signal(1), make_signal(1)};
+    for (hsa_signal_t& signal : signals) {
+      OK(hsa_amd_signal_async_handler(
+          signal, HSA_SIGNAL_CONDITION_LT, 1,
+          [](hsa_signal_value_t, void*) {
+            ++begun;
+            usleep(50000);
+            ++ended;
+            return false;
+          },
+          nullptr));
+    }
+    for (hsa_signal_t& signal : signals) hsa_signal_store_relaxed(signal, 0);
+    while (!begun) usleep(100);
+    OK(hsa_shut_down());
+    const int before = begun;
+    CHECK(before == ended);
+    usleep(120000);
+    CHECK(begun == before);
+  }
+}
+
 void test_signals(System&) {
   values();
   ping_pong();

@@ -1,0 +1,249 @@
+"""Several hosts in one matrix, on real engines: one behind a real sshd, one behind a TCP port."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import InfraError
+from harness.leftovers import project_id
+from harness.plan.project import read
+from harness.run.endpoints import Endpoint
+from harness.run.engine import LABEL_PROJECT, Engine
+from harness.run.install import need_tool, which
+from tests.conftest import HARNESS, PLAIN, Ended, Write, harness, repro_text
+from tests.far import Relay, Sshd, free_port
+from tests.test_run import recorded, wait_for
+from tests.test_trouble import PrivateEngine, base_tag, private_engine, project_copy
+
+pytestmark = pytest.mark.engine
+
+__all__ = ["private_engine"]  # the fixture, for the tests below
+
+
+@pytest.fixture
+def sshd(private_engine: PrivateEngine) -> Iterator[Sshd]:
+    """Return a host behind ssh, whose engine is not the machine's; it is not started yet."""
+    try:
+        for name, package in (("ssh", "openssh-client"), ("ssh-keygen", "openssh-client"), ("sshd", "openssh-server")):
+            need_tool(name, package, say=print)
+    except InfraError as error:
+        pytest.skip(f"NOT TESTED, no other host behind ssh: {error}")
+    made = Sshd(Path(tempfile.mkdtemp(prefix="sshd-")) / "s", private_engine.url)
+    try:
+        yield made
+    finally:
+        made.close()
+        made.root.parent.rmdir()
+
+
+def devices(**hosts: str) -> str:
+    return ", ".join(f"{{kind: none, name: {name}, host: '{host}'}}" for name, host in hosts.items())
+
+
+def two(project: Write, host: str, **repros: str) -> Path:
+    names = ", ".join(repros)
+    text = f"images: [{PLAIN}]\ndevices: [{{kind: none, name: near}}, {devices(far=host)}]\nrepros: [{names}]\n"
+    return project(matrix=text, repros=repros)
+
+
+def table(matrix: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    listed = json.loads(harness(matrix, "table", "--json").out)
+    return {(item["repro"], item["device"]): item for item in listed}
+
+
+def verdicts(matrix: Path) -> dict[tuple[str, str], str]:
+    return {place: item["verdict"] for place, item in table(matrix).items()}
+
+
+def with_base(project: Write, engine: Engine, private: PrivateEngine, matrix: Path) -> None:
+    """Start the private engine with the base that the machine's engine has."""
+    harness(project_copy(matrix), "run")
+    private.start()
+    private.load([base_tag(project, engine)])
+
+
+def of_project(url: str, matrix: Path) -> tuple[list[Any], list[Any]]:
+    """Return the containers and the images of a project on an engine."""
+    client = Engine(Endpoint(url=url, source="test"))
+    ours = project_id(read(matrix))
+    containers = client.containers(f"{LABEL_PROJECT}={ours}")
+    images = client.images(f"rocm-harness.built-for={ours}")
+    client.close()
+    return list(containers), list(images)
+
+
+def test_a_matrix_runs_here_and_behind_ssh(
+    project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd
+) -> None:
+    matrix = two(project, sshd.host, passes=repro_text("true", trials="2"), fails=repro_text("false"))
+    with_base(project, engine, private_engine, matrix)
+    sshd.start()
+    done = harness(matrix, "run", PATH=sshd.path)
+    assert done.status == 0, done.err
+    assert verdicts(matrix) == {
+        ("passes", "none"): "pass", ("passes", "none @ 127.0.0.1"): "pass",
+        ("fails", "none"): "fail", ("fails", "none @ 127.0.0.1"): "fail",
+    }  # fmt: skip
+    lines = [json.loads(line) for path in (matrix.parent / ".harness/runs").glob("*.jsonl") for line in path.open()]
+    assert {(line["repro"], line["device"]) for line in lines} == set(verdicts(matrix))
+    assert len({line["key"] for line in lines}) == 4  # the same cell on another host is another cell
+    assert len({line["run"] for line in lines}) == 1
+    containers, images = of_project(private_engine.url, matrix)
+    assert (containers, len(images)) == ([], 3)  # the image and its two repros were built there
+    assert not list(Path(tempfile.gettempdir()).glob("rocm-harness-ssh-*"))
+    assert harness(matrix, "run", ENGINE="unix:///nonexistent", PATH="").status == 0  # nothing is asked again
+
+
+def test_a_matrix_runs_behind_tcp_alone(project: Write, engine: Engine, private_engine: PrivateEngine) -> None:
+    relay = Relay(private_engine.url)
+    text = f"images: [{PLAIN}]\ndevices: [{devices(far=relay.host)}]\nrepros: [r]\n"
+    matrix = project(matrix=text, repros={"r": repro_text("true", trials="3")})
+    with_base(project, engine, private_engine, matrix)
+    relay.start()
+    try:
+        done = harness(matrix, "run", ENGINE="unix:///nonexistent")  # the engine of this run has no cell
+        assert done.status == 0, done.err
+        assert verdicts(matrix) == {("r", "none"): "pass"}  # one host needs no name
+        planned = harness(matrix, "plan", "--commands").out
+        assert f"docker -H {relay.host} run" in planned
+    finally:
+        relay.close()
+
+
+def test_hosts_that_cannot_be_reached_cost_their_own_cells(project: Write, engine: Engine) -> None:
+    silent = f"tcp://127.0.0.1:{free_port()}"
+    nowhere = "ssh://nobody@host.invalid"
+    names = f"[{{kind: none, name: near}}, {devices(silent=silent, nowhere=nowhere)}]"
+    matrix = project(matrix=f"images: [{PLAIN}]\ndevices: {names}\nrepros: [r]\n", repros={"r": repro_text("true")})
+    done = harness(matrix, "run")
+    assert done.status == 3
+    assert verdicts(matrix) == {
+        ("r", "none"): "pass", ("r", "none @ 127.0.0.1"): "inconclusive", ("r", "none @ host"): "inconclusive"
+    }  # fmt: skip
+    reasons = {place[1]: item["reason"] for place, item in table(matrix).items()}
+    assert silent in reasons["none @ 127.0.0.1"]
+    assert "Connection refused" in reasons["none @ 127.0.0.1"]
+    assert nowhere in reasons["none @ host"]
+    assert "its name is not known" in reasons["none @ host"]
+    for host in (silent, nowhere):
+        assert any(host in line and "harness run" in line for line in done.err.splitlines() if "error:" in line)
+
+
+def test_an_unknown_host_key_is_told_with_its_mend(
+    project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd
+) -> None:
+    matrix = two(project, sshd.host, r=repro_text("true"))
+    with_base(project, engine, private_engine, matrix)
+    sshd.start()
+    sshd.known()
+    started = time.monotonic()
+    done = harness(matrix, "run", PATH=sshd.path)
+    assert done.status == 3
+    assert time.monotonic() - started < 60
+    assert "its host key is unknown here" in done.err
+    assert f"ssh-keyscan -p {sshd.port} 127.0.0.1 >> ~/.ssh/known_hosts" in done.err
+    assert verdicts(matrix) == {("r", "none"): "pass", ("r", "none @ 127.0.0.1"): "inconclusive"}
+    sshd.known("127.0.0.1")
+    again = harness(matrix, "run", PATH=sshd.path)
+    assert again.status == 0, again.err
+    assert set(verdicts(matrix).values()) == {"pass"}
+
+
+def middle(project: Write, engine: Engine, private: PrivateEngine, host: str) -> Path:
+    matrix = two(project, host, quick=repro_text("true"), slow=repro_text("sleep 12"))
+    with_base(project, engine, private, matrix)
+    return matrix
+
+
+def broken(matrix: Path, kill: Callable[[], None], path: str) -> Ended:
+    """Run, and break the far host once both its cells have run for a while."""
+    running = subprocess.Popen(
+        [HARNESS, "run", "--matrix", matrix], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PATH": path},
+    )  # fmt: skip
+    wait_for(lambda: recorded(matrix) == 2)
+    kill()
+    out, err = running.communicate(timeout=120)
+    assert "Traceback" not in err, err
+    return Ended(running.returncode, out, err)
+
+
+@pytest.mark.parametrize("what", ["engine", "sshd"])
+def test_a_host_that_goes_away_in_the_middle_costs_its_own_cells(
+    project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd, what: str
+) -> None:
+    matrix = middle(project, engine, private_engine, sshd.host)
+    sshd.start()
+    done = broken(matrix, private_engine.kill if what == "engine" else sshd.kill, sshd.path)
+    assert done.status == 3
+    assert sshd.host in done.err
+    assert "`harness run`" in done.err
+    here, there = "none", "none @ 127.0.0.1"
+    assert verdicts(matrix) == {
+        ("quick", here): "pass", ("slow", here): "pass",
+        ("quick", there): "pass", ("slow", there): "inconclusive",
+    }  # fmt: skip
+    assert sshd.host in table(matrix)["slow", there]["reason"]
+    (private_engine if what == "engine" else sshd).start()
+    again = harness(matrix, "run", PATH=sshd.path)
+    assert again.status == 0, again.err
+    assert set(verdicts(matrix).values()) == {"pass"}
+    assert recorded(matrix) == 4  # nothing that was there ran again
+    assert of_project(private_engine.url, matrix)[0] == []
+
+
+def test_a_tcp_host_that_goes_away_costs_its_own_cells(
+    project: Write, engine: Engine, private_engine: PrivateEngine
+) -> None:
+    relay = Relay(private_engine.url)
+    matrix = middle(project, engine, private_engine, relay.host)
+    relay.start()
+    try:
+        done = broken(matrix, relay.close, os.environ["PATH"])
+        assert done.status == 3
+        assert verdicts(matrix)["slow", "none @ 127.0.0.1"] == "inconclusive"
+        assert verdicts(matrix)["slow", "none"] == "pass"
+        relay.start()
+        assert harness(matrix, "run").status == 0
+        assert recorded(matrix) == 4
+        assert of_project(private_engine.url, matrix)[0] == []
+    finally:
+        relay.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_on_a_host_when_a_run_is_ended(
+    project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd, number: signal.Signals
+) -> None:
+    matrix = two(project, sshd.host, slow=repro_text("sleep 60"))
+    with_base(project, engine, private_engine, matrix)
+    sshd.start()
+    running = subprocess.Popen(
+        [HARNESS, "run", "--matrix", matrix], stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PATH": sshd.path}, preexec_fn=_take_interrupts,
+    )  # fmt: skip
+    for url in (private_engine.url, engine.endpoint.url):
+        wait_for(lambda url=url: any(c["State"] == "running" for c in of_project(url, matrix)[0]))
+    running.send_signal(number)
+    running.communicate(timeout=60)
+    assert running.returncode == (130 if number is signal.SIGINT else -9)
+    if number is signal.SIGKILL:
+        (matrix.parent / "repros/slow/repro.yaml").write_text(repro_text("true"))
+        assert harness(matrix, "run", PATH=sshd.path).status == 0  # the next run removes what a killed one left
+    for url in (private_engine.url, engine.endpoint.url):
+        assert of_project(url, matrix)[0] == []
+    assert which("ssh")
+
+
+def _take_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
