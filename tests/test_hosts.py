@@ -231,23 +231,24 @@ def test_a_tcp_host_that_goes_away_costs_its_own_cells(
 def test_nothing_is_left_on_a_host_when_a_run_is_ended(
     project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd, number: signal.Signals
 ) -> None:
-    matrix = two(project, sshd.host, slow=repro_text("sleep 60"))
+    matrix = two(project, sshd.host, quick=repro_text("true"), slow=repro_text("sleep 60"))
     with_base(project, engine, private_engine, matrix)
     sshd.start()
     running = subprocess.Popen(
         [HARNESS, "run", "--matrix", matrix], stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PATH": sshd.path}, preexec_fn=_take_interrupts,
     )  # fmt: skip
+    wait_for(lambda: recorded(matrix) == 2, 120)  # builds are over: what runs now are cells
     for url in (private_engine.url, engine.endpoint.url):
         wait_for(lambda url=url: any(c["State"] == "running" for c in of_project(url, matrix)[0]))
     running.send_signal(number)
-    running.communicate(timeout=60)
+    _, err = running.communicate(timeout=60)
     assert running.returncode == (130 if number is signal.SIGINT else -9)
     if number is signal.SIGKILL:
         (matrix.parent / "repros/slow/repro.yaml").write_text(repro_text("true"))
         assert harness(matrix, "run", PATH=sshd.path).status == 0  # the next run removes what a killed one left
     for url in (private_engine.url, engine.endpoint.url):
-        assert of_project(url, matrix)[0] == []
+        assert [(c["State"], c["Status"]) for c in of_project(url, matrix)[0]] == [], (url, err)
     assert which("ssh")
 
 
