@@ -93,8 +93,10 @@ def test_a_matrix_runs_here_and_behind_ssh(
     matrix = two(project, sshd.host, passes=repro_text("true", trials="2"), fails=repro_text("false"))
     with_base(project, engine, private_engine, matrix)
     sshd.start()
+    tunnels = set(Path(tempfile.gettempdir()).glob("rocm-harness-ssh-*"))
     done = harness(matrix, "run", PATH=sshd.path)
     assert done.status == 0, done.err
+    assert set(Path(tempfile.gettempdir()).glob("rocm-harness-ssh-*")) <= tunnels
     assert verdicts(matrix) == {
         ("passes", "none"): "pass", ("passes", "none @ 127.0.0.1"): "pass",
         ("fails", "none"): "fail", ("fails", "none @ 127.0.0.1"): "fail",
@@ -105,7 +107,13 @@ def test_a_matrix_runs_here_and_behind_ssh(
     assert len({line["run"] for line in lines}) == 1
     containers, images = of_project(private_engine.url, matrix)
     assert (containers, len(images)) == ([], 3)  # the image and its two repros were built there
-    assert not list(Path(tempfile.gettempdir()).glob("rocm-harness-ssh-*"))
+    examined = harness(matrix, "doctor", PATH=sshd.path).out
+    assert f"ok       {sshd.host}" in examined
+    listed = json.loads(harness(matrix, "images", "--json", PATH=sshd.path).out)
+    assert list(listed) == ["here", "127.0.0.1"]
+    cleaned = harness(matrix, "clean", "--images", PATH=sshd.path)
+    assert f"removed 3 images of {sshd.host}" in cleaned.err
+    assert of_project(private_engine.url, matrix) == ([], [])
     assert harness(matrix, "run", ENGINE="unix:///nonexistent", PATH="").status == 0  # nothing is asked again
 
 
@@ -121,6 +129,26 @@ def test_a_matrix_runs_behind_tcp_alone(project: Write, engine: Engine, private_
         assert verdicts(matrix) == {("r", "none"): "pass"}  # one host needs no name
         planned = harness(matrix, "plan", "--commands").out
         assert f"docker -H {relay.host} run" in planned
+    finally:
+        relay.close()
+
+
+def test_a_gpu_that_a_host_does_not_have_costs_its_own_cells(
+    project: Write, engine: Engine, private_engine: PrivateEngine
+) -> None:
+    relay = Relay(private_engine.url)
+    card = f"{{kind: gpu, name: card, host: '{relay.host}'}}"
+    text = f"images: [{PLAIN}]\ndevices: [{devices(far=relay.host)}, {card}]\nrepros: [r]\n"
+    matrix = project(matrix=text, repros={"r": repro_text("true")})
+    with_base(project, engine, private_engine, matrix)
+    relay.start()
+    try:
+        done = harness(matrix, "run")
+        assert done.status == 2, done.err
+        assert f"devices: card: {relay.host} has no AMD GPU" in done.err
+        assert verdicts(matrix) == {("r", "none"): "pass", ("r", "card"): "inconclusive"}
+        assert "has no AMD GPU" in table(matrix)["r", "card"]["reason"]
+        assert os.uname().release in (next((matrix.parent / ".harness/hosts").glob("*/host.json"))).read_text()
     finally:
         relay.close()
 
