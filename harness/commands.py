@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -25,6 +25,10 @@ from harness.show import formats
 from harness.show.progress import Progress, view
 from harness.show.tables import differing, lay_out
 from harness.survey import Standing, Survey, claims, host_names, survey
+
+if TYPE_CHECKING:
+    from harness.build.images import Built
+    from harness.run.endpoints import Endpoint
 
 CONSOLE = Console(stderr=True, highlight=False)
 
@@ -54,7 +58,8 @@ def _plan_line(standing: Standing) -> str:
     elif standing.key is None:
         state = f"to build, then {standing.cell.trials} to run"
         if standing.trouble:
-            state += f" (the last build failed: {standing.trouble})"
+            before = "" if standing.trouble == standing.given.absent else "the last time: "
+            state += f" ({before}{standing.trouble})"
     elif standing.missing:
         state = f"built, {standing.missing} to run"
     else:
@@ -103,31 +108,46 @@ def _run_line(project: Project, standing: Standing) -> str:
 
 
 def images(matrix: Path, override: str | None, *, as_json: bool) -> str:
-    """Build every ROCm image, on every host of the matrix, and show what was found inside."""
+    """Build every ROCm image on every host of the matrix, and show what was found inside."""
     from harness.show.images import listed
+
+    project = read(matrix)
+    names = host_names(project)
+    texts, failures = dict[str, str](), list[HarnessError]()
+    for host, name in names.items():
+        try:
+            built, failed = _images_of(survey(project), host, override)
+        except InfraError as error:
+            if len(names) == 1:
+                raise
+            built, failed = {}, [error]
+        failures += failed
+        texts[name or "here"] = listed(project.matrix.images, built, as_json=as_json)
+    text = _of_hosts(texts, as_json=as_json)
+    if failures:
+        print(text)
+        _print_errors(error for error in failures if error is not worst(failures))
+        raise worst(failures)
+    return text
+
+
+def _images_of(here: Survey, host: str | None, override: str | None) -> tuple[dict[str, Built], list[HarnessError]]:
     from harness.site import opened
     from harness.workflow import Run, new_name
 
-    project = read(matrix)
-    here = survey(project)
-    texts, failures = [], list[HarnessError]()
-    for host, name in host_names(project).items():
-        try:
-            with _progress() as progress, opened(here, host, override, progress.say) as site:
-                workflow = Run(here, site, progress, new_name())
-                built = workflow.build_images({image.name: image for image in project.matrix.images})
-        except InfraError as error:
-            if not name:
-                raise
-            failures.append(error)
-            continue
-        failures += workflow.failures.values()
-        head = f"{name}:\n" if name and not as_json else ""
-        texts.append(head + listed(project.matrix.images, built, as_json=as_json))
-    if failures:
-        print("\n".join(texts))
-        raise worst(failures)
-    return "\n".join(texts)
+    with _progress() as progress, opened(here, host, override, progress.say) as site:
+        workflow = Run(here, site, progress, new_name())
+        built = workflow.build_images({image.name: image for image in here.project.matrix.images})
+    return built, list(workflow.failures.values())
+
+
+def _of_hosts(texts: Mapping[str, str], *, as_json: bool) -> str:
+    """Join what is said of each host; of one host alone it is said without its name."""
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    if as_json:
+        return json.dumps({name: json.loads(text) for name, text in texts.items()}, indent=1)
+    return "\n\n".join(f"{name}:\n{text}" for name, text in texts.items())
 
 
 def run(matrix: Path, override: str | None, *, containing: str, fresh: bool, fail: bool) -> tuple[int, str]:
@@ -222,23 +242,37 @@ def clean(matrix: Path, override: str | None, *, engine: bool, images: bool, rec
     """Remove leftovers of ended runs; images, records, and the engine that we started only where asked."""
     from harness import leftovers
     from harness.run import daemon
-    from harness.run.engine import Engine, present
+    from harness.run.endpoints import Endpoint
+    from harness.run.engine import present
 
     project = read(matrix)
     leftovers.remove_scratch(project)
     if (there := present(override, _say)) is None:
         _say("no container engine answers; containers and images of ours, if any, stay until one does")
     else:
-        with closing(Engine(there)) as client:
-            _say(f"removed {leftovers.remove_containers(project, client)} containers of ended runs")
-            if images:
-                _say(f"removed {leftovers.remove_images(project, client)} images")
+        _clean_engine(project, there, images=images)
+    for host in filter(None, host_names(project)):
+        try:
+            _clean_engine(project, Endpoint(url=host, source="the matrix"), images=images)
+        except InfraError as error:
+            _say(f"{error} What is ours there stays.")
     with leftovers.alone(project, wait=None) if records or engine else nullcontext():
         if records:
             shutil.rmtree(leftovers.runs_folder(project), ignore_errors=True)
             _say("removed the records of all runs")
         if engine and not daemon.stop(project.state, _say):
             _say("no container engine was started here; nothing to stop")
+
+
+def _clean_engine(project: Project, endpoint: Endpoint, *, images: bool) -> None:
+    from harness import leftovers
+    from harness.run.engine import Engine
+
+    where = "" if endpoint.source != "the matrix" else f" of {endpoint.url}"
+    with closing(Engine(endpoint)) as client:
+        _say(f"removed {leftovers.remove_containers(project, client)} containers of ended runs{where}")
+        if images:
+            _say(f"removed {leftovers.remove_images(project, client)} images{where}")
 
 
 def devices(sysfs: Path, *, as_json: bool) -> str:

@@ -6,7 +6,8 @@ import contextlib
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,6 +18,7 @@ from harness.plan.chips import chips, find_chip
 from harness.plan.devices import GFX
 from harness.plan.project import read
 from harness.run import devices, endpoints, install
+from harness.run import hosts as far
 from harness.run.engine import Engine, ask
 from harness.run.limits import DISK_RESERVE
 from harness.run.topology import discover
@@ -40,10 +42,12 @@ class Finding:
 
 def examine(matrix: Path, override: str | None) -> list[Finding]:
     """Look at everything a run needs."""
+    hosts = _hosts(matrix)
     return [
         Finding(what="Python", state="ok", detail=platform.python_version()),
         _matrix(matrix),
-        *_engine(override),
+        *(_engine(override) if None in hosts else ()),
+        *_far(matrix, [host for host in hosts if host]),
         _bootstrap(),
         _gpu(),
         *_software(),
@@ -100,6 +104,38 @@ def _answering(engine: Engine) -> Iterator[Finding]:
         mend = "" if enough else "docker system df shows what uses it; harness clean --images removes what is ours"
         detail = f"{free >> 30} GB free for images in {root}"
         yield Finding(what="disk", state="ok" if enough else "missing", detail=detail, mend=mend)
+
+
+def _hosts(matrix: Path) -> list[str | None]:
+    """Return the hosts that the matrix names, None for the engine of this run; that alone where it cannot be read."""
+    try:
+        return list(dict.fromkeys(device.host for device in read(matrix).matrix.devices))
+    except (HarnessError, OSError):
+        return [None]
+
+
+def _far(matrix: Path, hosts: Sequence[str]) -> list[Finding]:
+    """Ask all other hosts at once: one that is down takes its time to be found out."""
+    if not hosts:
+        return []
+    state = read(matrix).state
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        return list(pool.map(lambda host: _far_host(host, state), hosts))
+
+
+def _far_host(host: str, state: Path) -> Finding:
+    try:
+        with contextlib.closing(Engine(endpoints.Endpoint(url=host, source="the matrix"))) as engine:
+            version, facts = engine.version(), engine.facts()
+    except HarnessError as error:
+        return Finding(what=host, state="missing", detail=str(error))
+    if why := far.unfit(version):
+        return Finding(what=host, state="missing", detail=why, mend="a newer engine there")
+    known = far.seen(state, host)
+    gpus = ", ".join(gpu.gfx for gpu in known.topology.gpus) or "no AMD GPU" if known else "GPUs not looked at yet"
+    memory = f"{int(facts.get('MemTotal', 0)) >> 30} GB of memory"
+    detail = f"{version.get('Version', '')}, {facts.get('NCPU', '?')} processors, {memory}; {gpus}"
+    return Finding(what=host, state="ok", detail=f"{detail}; its disk is not seen from here")
 
 
 def _bootstrap() -> Finding:

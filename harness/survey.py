@@ -136,7 +136,7 @@ class Survey:
             key=name,
             records=self.records.get(name, ()) if name else (),
             unmet=unmet(cell, given, image),
-            trouble=next(filter(None, map(shelf.trouble, [THE_HOST, *needed])), None),
+            trouble=next(filter(None, map(shelf.trouble, [THE_HOST, *needed])), given.absent),
         )
 
     def results(self, containing: str = "") -> list[query.Result]:

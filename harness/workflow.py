@@ -37,6 +37,7 @@ BUILDS_AT_ONCE = max(2, os.cpu_count() or 1)
 
 
 _POLL = 0.2
+_PATIENCE = 5.0
 
 Maker = Callable[[Callable[[str], None]], tuple[Built, bool]]  # makes an image; says whether it was not there
 
@@ -211,6 +212,9 @@ class Run:
                     if (result := future.result()) is not None:
                         built[futures[future]] = result
                 if self._stopped.is_set():
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    # A look into an image ends soon, and removes its container when it may.
+                    wait(left, timeout=_PATIENCE)
                     raise InfraError("The run was stopped: interrupted.")
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

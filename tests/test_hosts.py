@@ -61,6 +61,11 @@ def table(matrix: Path) -> dict[tuple[str, str], dict[str, Any]]:
     return {(item["repro"], item["device"]): item for item in listed}
 
 
+def records(matrix: Path) -> list[dict[str, Any]]:
+    files = (matrix.parent / ".harness/runs").glob("*.jsonl")
+    return [json.loads(line) for path in files for line in path.read_text().splitlines()]
+
+
 def verdicts(matrix: Path) -> dict[tuple[str, str], str]:
     return {place: item["verdict"] for place, item in table(matrix).items()}
 
@@ -88,19 +93,27 @@ def test_a_matrix_runs_here_and_behind_ssh(
     matrix = two(project, sshd.host, passes=repro_text("true", trials="2"), fails=repro_text("false"))
     with_base(project, engine, private_engine, matrix)
     sshd.start()
+    tunnels = set(Path(tempfile.gettempdir()).glob("rocm-harness-ssh-*"))
     done = harness(matrix, "run", PATH=sshd.path)
     assert done.status == 0, done.err
+    assert set(Path(tempfile.gettempdir()).glob("rocm-harness-ssh-*")) <= tunnels
     assert verdicts(matrix) == {
         ("passes", "none"): "pass", ("passes", "none @ 127.0.0.1"): "pass",
         ("fails", "none"): "fail", ("fails", "none @ 127.0.0.1"): "fail",
     }  # fmt: skip
-    lines = [json.loads(line) for path in (matrix.parent / ".harness/runs").glob("*.jsonl") for line in path.open()]
+    lines = records(matrix)
     assert {(line["repro"], line["device"]) for line in lines} == set(verdicts(matrix))
     assert len({line["key"] for line in lines}) == 4  # the same cell on another host is another cell
     assert len({line["run"] for line in lines}) == 1
     containers, images = of_project(private_engine.url, matrix)
     assert (containers, len(images)) == ([], 3)  # the image and its two repros were built there
-    assert not list(Path(tempfile.gettempdir()).glob("rocm-harness-ssh-*"))
+    examined = harness(matrix, "doctor", PATH=sshd.path).out
+    assert f"ok       {sshd.host}" in examined
+    listed = json.loads(harness(matrix, "images", "--json", PATH=sshd.path).out)
+    assert list(listed) == ["here", "127.0.0.1"]
+    cleaned = harness(matrix, "clean", "--images", PATH=sshd.path)
+    assert f"removed 3 images of {sshd.host}" in cleaned.err
+    assert of_project(private_engine.url, matrix) == ([], [])
     assert harness(matrix, "run", ENGINE="unix:///nonexistent", PATH="").status == 0  # nothing is asked again
 
 
@@ -116,6 +129,26 @@ def test_a_matrix_runs_behind_tcp_alone(project: Write, engine: Engine, private_
         assert verdicts(matrix) == {("r", "none"): "pass"}  # one host needs no name
         planned = harness(matrix, "plan", "--commands").out
         assert f"docker -H {relay.host} run" in planned
+    finally:
+        relay.close()
+
+
+def test_a_gpu_that_a_host_does_not_have_costs_its_own_cells(
+    project: Write, engine: Engine, private_engine: PrivateEngine
+) -> None:
+    relay = Relay(private_engine.url)
+    card = f"{{kind: gpu, name: card, host: '{relay.host}'}}"
+    text = f"images: [{PLAIN}]\ndevices: [{devices(far=relay.host)}, {card}]\nrepros: [r]\n"
+    matrix = project(matrix=text, repros={"r": repro_text("true")})
+    with_base(project, engine, private_engine, matrix)
+    relay.start()
+    try:
+        done = harness(matrix, "run")
+        assert done.status == 2, done.err
+        assert f"devices: card: {relay.host} has no AMD GPU" in done.err
+        assert verdicts(matrix) == {("r", "none"): "pass", ("r", "card"): "inconclusive"}
+        assert "has no AMD GPU" in table(matrix)["r", "card"]["reason"]
+        assert os.uname().release in (next((matrix.parent / ".harness/hosts").glob("*/host.json"))).read_text()
     finally:
         relay.close()
 
@@ -160,18 +193,19 @@ def test_an_unknown_host_key_is_told_with_its_mend(
 
 
 def middle(project: Write, engine: Engine, private: PrivateEngine, host: str) -> Path:
-    matrix = two(project, host, quick=repro_text("true"), slow=repro_text("sleep 12"))
+    matrix = two(project, host, quick=repro_text("true"), slow=repro_text("sleep 20"))
     with_base(project, engine, private, matrix)
     return matrix
 
 
 def broken(matrix: Path, kill: Callable[[], None], path: str) -> Ended:
-    """Run, and break the far host once both its cells have run for a while."""
+    """Run, and break the far host once one of its cells is recorded and the other runs."""
     running = subprocess.Popen(
         [HARNESS, "run", "--matrix", matrix], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env={**os.environ, "PATH": path},
     )  # fmt: skip
-    wait_for(lambda: recorded(matrix) == 2)
+    wait_for(lambda: any("127.0.0.1" in line["device"] for line in records(matrix)), 120)
+    time.sleep(1)
     kill()
     out, err = running.communicate(timeout=120)
     assert "Traceback" not in err, err
@@ -225,23 +259,24 @@ def test_a_tcp_host_that_goes_away_costs_its_own_cells(
 def test_nothing_is_left_on_a_host_when_a_run_is_ended(
     project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd, number: signal.Signals
 ) -> None:
-    matrix = two(project, sshd.host, slow=repro_text("sleep 60"))
+    matrix = two(project, sshd.host, quick=repro_text("true"), slow=repro_text("sleep 60"))
     with_base(project, engine, private_engine, matrix)
     sshd.start()
     running = subprocess.Popen(
         [HARNESS, "run", "--matrix", matrix], stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PATH": sshd.path}, preexec_fn=_take_interrupts,
     )  # fmt: skip
+    wait_for(lambda: recorded(matrix) == 2, 120)  # builds are over: what runs now are cells
     for url in (private_engine.url, engine.endpoint.url):
         wait_for(lambda url=url: any(c["State"] == "running" for c in of_project(url, matrix)[0]))
     running.send_signal(number)
-    running.communicate(timeout=60)
+    _, err = running.communicate(timeout=60)
     assert running.returncode == (130 if number is signal.SIGINT else -9)
     if number is signal.SIGKILL:
         (matrix.parent / "repros/slow/repro.yaml").write_text(repro_text("true"))
         assert harness(matrix, "run", PATH=sshd.path).status == 0  # the next run removes what a killed one left
     for url in (private_engine.url, engine.endpoint.url):
-        assert of_project(url, matrix)[0] == []
+        assert [(c["State"], c["Status"]) for c in of_project(url, matrix)[0]] == [], (url, err)
     assert which("ssh")
 
 

@@ -22,6 +22,7 @@ import docker.errors
 import docker.utils
 import requests.adapters
 import requests.exceptions
+import urllib3.exceptions
 from docker.types import DeviceRequest, LogConfig, Mount
 
 from harness.build.builder import BuildError
@@ -47,7 +48,13 @@ _LIVELY = (
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
     (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 30_000),
 )
-_TROUBLE = (docker.errors.DockerException, requests.exceptions.RequestException, OSError)
+_TROUBLE = (
+    docker.errors.DockerException,
+    docker.errors.StreamParseError,  # a message of a build that broke off
+    requests.exceptions.RequestException,
+    urllib3.exceptions.HTTPError,  # the SDK reads streams past requests
+    OSError,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
