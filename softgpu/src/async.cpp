@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <list>
 #include <mutex>
@@ -126,6 +127,25 @@ void end() {
   // A handler that ends the process waits for nobody: it is what would be waited for.
   if (d.thread.load() == this_thread()) return;
   d.ended.wait(lock, [&d] { return !d.running; });
+}
+
+void settle() {
+  Dispatcher& d = dispatcher();
+  static bool settled = false;
+  {
+    std::unique_lock<std::mutex> lock(d.mutex);
+    if (!d.running || d.process.load() != getpid() || d.thread.load() == this_thread()) return;
+    settled = false;
+  }
+  Handler last;  // it comes after all others
+  last.function = [](void*) {
+    std::lock_guard<std::mutex> lock(dispatcher().mutex);
+    settled = true;
+    dispatcher().ended.notify_all();
+  };
+  add(last);
+  std::unique_lock<std::mutex> lock(d.mutex);
+  d.ended.wait_for(lock, std::chrono::seconds(2), [&d] { return settled || !d.running; });
 }
 
 uint32_t ticket() { return changes.load(); }

@@ -14,6 +14,11 @@ void value_changed();
 uint32_t ticket();
 void sleep(uint32_t ticket);
 
+// Waits (at most 2 s) for the handlers that are due. HIP's destructors, at the end of a process, delete what its own
+// handlers use and wait for none of them. A GPU's interrupt is there long before; our thread, which competes with the
+// program for the processors of a busy host, is given its turn.
+void settle();
+
 // Ends the thread once the handler that runs now is done; those that still wait never run. Nothing of HIP's is
 // touched after this, as after the real runtime's last hsa_shut_down: HIP calls that when it has destroyed its
 // objects, at the end of the process.

@@ -1,4 +1,5 @@
 // Start-up, system attributes and extension tables.
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
@@ -21,6 +22,8 @@ SG_API hsa_status_t hsa_init() {
   if (rt.agents.empty()) {
     hsa_status_t status = rt.start();
     if (status != HSA_STATUS_SUCCESS) return status;
+    // Registered after the destructors of HIP, which was loaded before it called us, and so run before them.
+    std::atexit(async::settle);
   }
   rt.references.fetch_add(1);
   return HSA_STATUS_SUCCESS;
