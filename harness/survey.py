@@ -18,7 +18,7 @@ from harness.plan.devices import AutoDevice
 from harness.plan.project import Project
 from harness.results import query
 from harness.results.record import Record, files, read
-from harness.run import devices
+from harness.run import devices, homes
 from harness.run.grants import NOTHING, DeviceGrant
 
 _OF_DEVICES = frozenset({"device", "no-device", "hardware", "kernels", "xnack"})
@@ -62,8 +62,9 @@ class Standing:
         """Sum up the cell."""
         cell = self.cell
         place = query.Place(
-            image=cell.image.name, device=self.device.label, home=cell.home.name, environment=cell.environment.name
-        )
+            image=cell.image.name, device=self.device.label, home=homes.label(cell.home),
+            environment=cell.environment.name,
+        )  # fmt: skip
         summary = query.result(
             self.records, repro=cell.repro.name, case=dict(cell.case.params), control=cell.case.control,
             place=place, rocm=self.rocm, wanted=cell.trials, robust_to=cell.repro.spec.robust_to,
@@ -102,12 +103,16 @@ class Survey:
         device = self.grants[cell.device.name]
         given = granted(cell, device)
         identity = (
-            Identity(image_id=built.image_id, device=given.identity, limits=self.project.matrix.limits)
+            Identity(
+                image_id=built.image_id, device=given.identity, home=homes.identity(cell.home),
+                limits=self.project.matrix.limits,
+            )
             if built
             else None
-        )
+        )  # fmt: skip
         name = key(cell, identity) if identity else None
         needed = [cell.image.name, cell_image_name(cell.image, cell.repro), *([softgpu.NAME] if given.software else [])]
+        needed.append(homes.trouble_name(cell.home))
         return Standing(
             cell=cell,
             device=device,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
-from harness import leftovers
-from harness.build import softgpu
+from harness import leftovers, rooms
+from harness.build import nfslike, softgpu
 from harness.build.bases import Bases
 from harness.build.builder import Tools
 from harness.build.dockerfiles import render_cell, render_image
@@ -22,6 +22,7 @@ from harness.plan.models import Image
 from harness.plan.repros import ReproFolder
 from harness.recording import Recording
 from harness.results.record import Writer
+from harness.rooms import Rooms
 from harness.run import launch, limits
 from harness.run.container import ContainerSpec
 from harness.run.engine import LABEL_PROJECT, LABEL_RUN, Engine
@@ -70,9 +71,16 @@ class Run:
             leftovers.remove_containers(self._project, self._engine)
             leftovers.remove_scratch(self._project)
             images = self._provide(pending)
-            ready = self._build_cells([s for s in pending if not s.given.software or softgpu.NAME in images], images)
+            made = self._rooms(pending, images)
+            possible = [s for s in pending if s.cell.home.name in made.grants]
+            ready = self._build_cells([s for s in possible if not s.given.software or softgpu.NAME in images], images)
             # Cells that no difference tells apart share a key, and one set of trials serves them all.
-            self._run({standing.key: standing for standing in ready if standing.key and standing.missing}, writer)
+            try:
+                self._run(
+                    {standing.key: standing for standing in ready if standing.key and standing.missing}, writer, made
+                )
+            finally:
+                made.release()
 
     # Images
 
@@ -85,6 +93,8 @@ class Run:
         makers = {s.cell.image.name: self._image_maker(s.cell.image) for s in pending}
         if any(standing.given.software and not standing.unmet for standing in pending):
             makers[softgpu.NAME] = self._softgpu_maker()
+        if any(rooms.served(standing.cell.home) and not standing.unmet for standing in pending):
+            makers[nfslike.NAME] = self._nfslike_maker()
         return self._together("images", makers)
 
     def _softgpu_maker(self) -> Maker:
@@ -95,6 +105,32 @@ class Run:
             return softgpu.provide(self._workshop, self._engine, where, base, note, ca_bundle)
 
         return make
+
+    def _nfslike_maker(self) -> Maker:
+        def make(note: Callable[[str], None]) -> tuple[Built, bool]:
+            where = softgpu.source(self._project.matrix.images, nfslike.PACKAGES)
+            base = self._bases.provide(where, note)
+            return nfslike.provide(self._workshop, where, base, note, self._survey.shelf.host.ca_bundle)
+
+        return make
+
+    def _rooms(self, pending: Sequence[Standing], images: Mapping[str, Built]) -> Rooms:
+        """See to the homes of those cells whose image is there."""
+        program = images.get(nfslike.NAME)
+        found = [s for s in pending if s.cell.image.name in images and not s.unmet]
+        made = Rooms(
+            engine=self._engine,
+            image=images[found[0].cell.image.name].image_id if found else "",
+            program=program.image_id if program else None,
+            failed=self._home_failed,
+        )
+        made.prepare({s.cell.home.name: s.cell.home for s in found})
+        return made
+
+    def _home_failed(self, name: str, error: HarnessError | None) -> None:
+        self._survey.shelf.note_trouble(name, str(error) if error else None)
+        if error:
+            self.failures[name] = error
 
     def _image_maker(self, image: Image) -> Maker:
         def make(note: Callable[[str], None]) -> tuple[Built, bool]:
@@ -167,11 +203,14 @@ class Run:
 
     # Cells
 
-    def _job(self, key: str, standing: Standing) -> Job:
+    def _job(self, key: str, standing: Standing, made: Rooms) -> Job:
         cell = standing.cell
         matrix_limits = self._project.matrix.limits
         assert standing.built is not None  # noqa: S101 (ready cells are built)
-        spec = launch.plain(cell, image=standing.built.tag, device=standing.given, limits=matrix_limits)
+        spec = launch.plain(
+            cell, image=standing.built.tag, device=standing.given, limits=matrix_limits,
+            home=made.grants[cell.home.name],
+        )  # fmt: skip
 
         def describe(first: int, last: int, nonce: str) -> ContainerSpec:
             return launch.recorded(
@@ -182,9 +221,9 @@ class Run:
         first = max((record.trial for record in standing.records), default=0) + 1
         return Job(cell=cell, key=key, first=first, last=first + standing.missing - 1, spec=describe)
 
-    def _run(self, standings: Mapping[str, Standing], writer: Writer) -> None:
-        jobs = [self._job(key, standing) for key, standing in standings.items()]
-        recording = Recording(self.name, writer, standings)
+    def _run(self, standings: Mapping[str, Standing], writer: Writer, made: Rooms) -> None:
+        jobs = [self._job(key, standing, made) for key, standing in standings.items()]
+        recording = Recording(self.name, writer, standings, made.means)
         self._progress.phase("cells", len(jobs))
         schedule = Schedule(
             self._engine,

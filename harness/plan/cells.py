@@ -16,7 +16,7 @@ from harness.plan.devices import Device
 from harness.plan.homes import Home
 from harness.plan.models import Environment, Image, Limits, Matrix, Rule, Selection
 from harness.plan.repros import Case, ReproFolder
-from harness.plan.values import Model, typed
+from harness.plan.values import typed
 
 AXES = ("image", "device", "home", "environment")
 
@@ -65,10 +65,11 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """What decides a cell's result beside the cell: the built image, the device as it was found, the bounds."""
+    """What decides a cell's result beside the cell: the built image, device and home as they were found, the bounds."""
 
     image_id: str
     device: Mapping[str, Any] = field(default_factory=dict)
+    home: Mapping[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
 
 
@@ -81,7 +82,8 @@ def key(cell: Cell, identity: Identity) -> str:
     decides = {
         "image": identity.image_id,
         "device": dict(identity.device),
-        "home": _plain(cell.home),
+        # How long a silent server is waited for decides whether there is a result, not which.
+        "home": {**cell.home.model_dump(mode="json", exclude_none=True, exclude={"patience"}), **identity.home},
         "variables": cell.variables(),
         "repro": cell.repro.name,
         "case": dict(cell.case.params),
@@ -92,10 +94,6 @@ def key(cell: Cell, identity: Identity) -> str:
         "limits": identity.limits.model_dump(mode="json", exclude={"output"}),
     }
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _plain(model: Model) -> dict[str, Any]:
-    return model.model_dump(mode="json")
 
 
 def expand(matrix: Matrix, repros: Sequence[ReproFolder]) -> list[Cell]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import threading
@@ -19,7 +20,7 @@ from typing import Any
 import docker
 import docker.errors
 import requests.exceptions
-from docker.types import LogConfig, Mount
+from docker.types import DriverConfig, LogConfig, Mount
 
 from harness.build.builder import BuildError
 from harness.errors import InfraError
@@ -86,6 +87,15 @@ class Engine:
                 f"The container engine at {self.endpoint.url} stopped answering while it was asked to {doing}: "
                 f"{_shortly(error)}. `harness run` continues where this run stopped once it is back."
             ) from error
+
+    @contextlib.contextmanager
+    def _api_of(self, patience: float | None) -> Iterator[Any]:
+        """Yield a client that gives up after ``patience`` seconds; the usual one where None is given."""
+        if patience is None:
+            yield self._api
+            return
+        with contextlib.closing(docker.APIClient(base_url=self.endpoint.url, timeout=math.ceil(patience))) as hasty:
+            yield hasty
 
     def answers(self) -> bool:
         """Tell whether the engine is still there."""
@@ -241,10 +251,53 @@ class Engine:
         with self._trouble("pass on the output of a container"):
             yield from output
 
+    def _wait(self, container: str, timeout: int) -> int:
+        with self._trouble("wait for a container"):
+            return int(self._api.wait(container, timeout=timeout)["StatusCode"])
+
+    def status(self, spec: ContainerSpec, *, timeout: int = 60) -> int:
+        """Run a container to its end, and return its exit status; what the engine refuses is an InfraError."""
+        container = self.create(spec)
+        try:
+            self.launch(container)
+            return self._wait(container, timeout)
+        finally:
+            self.remove(container)
+
+    def launch(self, container: str) -> None:
+        """Start a container whose output nobody wants."""
+        with self._trouble("start a container"):
+            self._api.start(container)
+
+    def process(self, container: str) -> int:
+        """Return the number of a running container's first process, as the engine's host counts."""
+        with self._trouble("look at a container"):
+            return int(self._api.inspect_container(container)["State"]["Pid"])
+
+    def try_out(self, spec: ContainerSpec, *, patience: float) -> None:
+        """Create and start a container, to see whether its mounts come about, and remove it.
+
+        Raises TimeoutError when it has not started after ``patience`` seconds. The engine may go on waiting for the
+        mount then: the container stays until it has done so, and the next run removes it.
+        """
+        container = None
+        with self._api_of(patience) as hasty:
+            try:
+                container = hasty.create_container_from_config(creation(hasty, spec))["Id"]
+                hasty.start(container)
+            except docker.errors.APIError as error:
+                raise InfraError(f"The container engine could not mount it: {error.explanation or error}") from error
+            except requests.exceptions.Timeout as error:
+                raise TimeoutError from error
+            finally:
+                with contextlib.suppress(*_TROUBLE):
+                    if container:
+                        hasty.remove_container(container, force=True, v=True)
+
     def ended(self, container: str) -> Ended:
         """Wait for a container whose output has ended, and say how it did."""
         with self._trouble("wait for a container"):
-            status = self._api.wait(container, timeout=60)["StatusCode"]
+            status = self._wait(container, 60)
             state = self._api.inspect_container(container)["State"]
             return Ended(status=status, oom=bool(state.get("OOMKilled")))
 
@@ -253,11 +306,15 @@ class Engine:
         with contextlib.suppress(*_TROUBLE):
             self._api.kill(container)
 
-    def remove(self, container: str) -> None:
-        """Remove a container with its anonymous volumes; one that is gone is fine."""
-        with self._trouble("remove a container"), contextlib.suppress(docker.errors.NotFound):
+    def remove(self, container: str, *, patience: float | None = None) -> None:
+        """Remove a container with its anonymous volumes; one that is gone is fine.
+
+        Raises InfraError when that takes longer than ``patience`` seconds, as when it hangs in a mount.
+        """
+        gone = contextlib.suppress(docker.errors.NotFound)
+        with self._trouble("remove a container"), gone, self._api_of(patience) as api:
             try:
-                self._api.remove_container(container, force=True, v=True)
+                api.remove_container(container, force=True, v=True)
             except docker.errors.APIError as error:
                 # 409 with these words: the engine is removing it already.
                 if "already in progress" not in str(error):
@@ -275,7 +332,11 @@ def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
     host = api.create_host_config(
         network_mode="none",
         cap_drop=["ALL"],
-        security_opt=["no-new-privileges"],
+        cap_add=list(spec.powers.capabilities),
+        pid_mode="host" if spec.powers.host_processes else None,
+        volumes_from=list(spec.powers.volumes_of),
+        auto_remove=spec.powers.vanishes,
+        security_opt=_security(spec),
         read_only=True,
         init=True,
         pids_limit=spec.pids,
@@ -295,6 +356,7 @@ def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
         entrypoint=list(spec.entrypoint),
         command=list(spec.command),
         environment=dict(spec.environment),
+        user=spec.user,
         labels=dict(spec.labels),
         host_config=host,
         network_disabled=True,
@@ -302,14 +364,31 @@ def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
     return config
 
 
+def _security(spec: ContainerSpec) -> list[str]:
+    """Return the security options; AppArmor and SELinux let no container mount, whatever its capabilities.
+
+    https://docs.docker.com/engine/security/apparmor/
+    """
+    options = ["no-new-privileges", *([f"seccomp={spec.seccomp}"] if spec.seccomp else [])]
+    return [*options, "apparmor=unconfined", "label=disable"] if "SYS_ADMIN" in spec.powers.capabilities else options
+
+
 def _mounts(spec: ContainerSpec) -> list[Mount]:
     """Return fresh volumes, shared ones that are read-only and stay as they are, and those that are to be filled."""
     fresh = [Mount(target=path, source=None, type="volume") for path in spec.volumes]
+    # Without no_copy the engine would copy what the image has there, and take over its owner, on the user's own files.
+    there = [
+        Mount(target=path, source=volume.name, type="volume", no_copy=True, labels=dict(spec.labels),
+              driver_config=DriverConfig("local", dict(volume.options)))
+        for path, volume in spec.written.items()
+    ]  # fmt: skip
+    there += [Mount(target=path, source=source, type="bind") for path, source in spec.binds.items()]
     shared = [
         Mount(target=path, source=name, type="volume", read_only=True, no_copy=True)
         for path, name in spec.shared.items()
     ]
-    return [*fresh, *shared, *(Mount(target=path, source=name, type="volume") for path, name in spec.filled.items())]
+    filled = [Mount(target=path, source=name, type="volume") for path, name in spec.filled.items()]
+    return [*fresh, *there, *shared, *filled]
 
 
 def _shortly(error: BaseException) -> str:

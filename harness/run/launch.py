@@ -9,15 +9,21 @@ from dataclasses import replace
 from harness.build.dockerfiles import SHARED_IN_IMAGE, variant
 from harness.plan.cells import Cell
 from harness.plan.models import Limits
-from harness.run import homes, trials
-from harness.run.container import HOME, TMP_OPTIONS, ContainerSpec
+from harness.run import homes, restricted, trials
+from harness.run.container import HOME, TMP_OPTIONS, Attendant, ContainerSpec
 from harness.run.grants import DeviceGrant
+from harness.run.homes import HomeGrant
 from harness.run.limits import blocks, in_bytes
 
 
-def plain(cell: Cell, *, image: str, device: DeviceGrant, limits: Limits) -> ContainerSpec:
-    """Return the container in which one trial runs through the image's own entry point."""
-    home = homes.grant(cell.home)
+def plain(
+    cell: Cell, *, image: str, device: DeviceGrant, limits: Limits, home: HomeGrant | None = None
+) -> ContainerSpec:
+    """Return the container in which one trial runs through the image's own entry point.
+
+    ``home`` is what the cell's home was found to need on this engine; default: what it needs on most.
+    """
+    home = home or homes.grant(cell.home)
     return ContainerSpec(
         image=image,
         entrypoint=("sh", "/repro/harness/trial.sh"),
@@ -25,6 +31,12 @@ def plain(cell: Cell, *, image: str, device: DeviceGrant, limits: Limits) -> Con
         environment=_environment(cell, device),
         tmpfs={"/tmp": f"{TMP_OPTIONS},size={limits.tmp}", **home.tmpfs},  # noqa: S108 (inside the container)
         volumes=home.volumes,
+        written=home.written,
+        binds=home.binds,
+        owner=home.owner,
+        user=home.user,
+        seccomp=home.seccomp,
+        attendant=home.attendant,
         shared=device.volumes,
         devices=tuple(str(node) for node in device.nodes),
         groups=device.groups,
@@ -52,8 +64,25 @@ def recorded(
     """
     settings = f"NONCE={nonce} KEEP={in_bytes(limits.output)} LIMIT={timeout:g} FILE_BLOCKS={blocks(limits.file)}\n"
     settings += f"MOUNTED={shlex.quote(' '.join(spec.shared))}\n"
+    settings += _home_settings(spec, nonce)
     variant, *command = spec.command
     if command:
         command = ["env", *(f"{name}={value}" for name, value in spec.environment.items()), *command]
     program = ("-c", settings + trials.script(), "runner", str(first), str(last), variant, *command)
-    return replace(spec, entrypoint=("sh",), command=program, environment={}, memory=memory, labels=labels)
+    return replace(
+        spec, entrypoint=("sh",), command=program, environment={}, memory=memory, labels=labels,
+        attendant=_watching(spec.attendant, nonce),
+    )  # fmt: skip
+
+
+def _home_settings(spec: ContainerSpec, nonce: str) -> str:
+    """Tell the runner where the home is, how it learns what was written there, and whether it was empty before."""
+    watch = restricted.watch_name(nonce) if spec.attendant else ""
+    there_before = "yes" if spec.binds or spec.written else ""
+    return f"HOME_AT={HOME} WATCH={watch} THERE_BEFORE={there_before}\n"
+
+
+def _watching(attendant: Attendant | None, nonce: str) -> Attendant | None:
+    if attendant is None:
+        return None
+    return replace(attendant, command=(*attendant.command, "--watch", restricted.watch_name(nonce)))

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from harness.errors import InfraError
 from harness.plan.cells import Cell
-from harness.run import trials
-from harness.run.container import ContainerSpec
+from harness.run import beside, trials
+from harness.run.container import Attendant, ContainerSpec
 from harness.run.engine import Engine
 from harness.run.trials import Trial
 
@@ -74,6 +74,7 @@ class Schedule:
         self._started = started
         self._finished = finished
         self._live: set[str] = set()
+        self._attendants: dict[str, str] = {}
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._reason: str | None = None
@@ -151,7 +152,8 @@ class Schedule:
         limit = job.cell.timeout
         try:
             nonce = secrets.token_hex(8)
-            container = self._engine.create(job.spec(first, job.last, nonce))
+            spec = job.spec(first, job.last, nonce)
+            container = self._engine.create(spec)
         except InfraError as error:
             yield self._trouble(error, first, limit)
             return
@@ -159,8 +161,9 @@ class Schedule:
             self._live.add(container)
         deadline = Deadline(GRACE + (job.last - first + 1) * (limit + 5), lambda: self._engine.kill(container))
         try:
+            beside.hand_over(self._engine, container, spec)
             if not self._stopped.is_set():
-                yield from self._trials(container, first, limit, nonce, deadline)
+                yield from self._trials(container, spec.attendant, first, limit, nonce, deadline)
         except InfraError as error:
             yield self._trouble(error, first, limit)
         finally:
@@ -170,8 +173,12 @@ class Schedule:
             except RuntimeError:  # the pool was shut down by an interrupt
                 self._remove(container)
 
-    def _trials(self, container: str, first: int, limit: float, nonce: str, deadline: Deadline) -> Iterator[Trial]:
+    def _trials(
+        self, container: str, attendant: Attendant | None, first: int, limit: float, nonce: str, deadline: Deadline
+    ) -> Iterator[Trial]:
         output = self._engine.start(container)
+        if attendant:
+            self._attendants[container] = beside.attend(self._engine, container, attendant, self._engine.labels)
         if self._stopped.is_set():
             # stop() may have come between creating and starting, when there was nothing to kill yet.
             self._engine.kill(container)
@@ -202,6 +209,8 @@ class Schedule:
     def _remove(self, container: str) -> None:
         try:
             self._engine.remove(container)
+            if attendant := self._attendants.pop(container, None):
+                self._engine.remove(attendant)
         except InfraError as error:
             # The engine is gone or stuck; the next run removes what this one could not.
             if not self._stopped.is_set():
