@@ -95,8 +95,12 @@ def _run_line(project: Project, standing: Standing) -> str:
     from harness.run.container import docker_run
 
     image = standing.built.tag if standing.built else "IMAGE"
-    spec = launch.plain(standing.cell, image=image, device=standing.given, limits=project.matrix.limits)
-    return docker_run(spec)
+    try:
+        spec = launch.plain(standing.cell, image=image, device=standing.given, limits=project.matrix.limits)
+    except InfraError as error:
+        return f"# {error}"
+    remark = "  # its home without what restricts it: only `harness run` can serve that"
+    return docker_run(spec) + (remark if spec.attendant or spec.seccomp or spec.owner else "")
 
 
 @contextmanager

@@ -101,7 +101,7 @@ def remove_containers(project: Project, engine: Engine) -> int:
     for volume in engine.volumes(f"{LABEL_PROJECT}={project_id(project)}"):
         # Runs that are under way need none that nothing uses: their containers make it again, with its options.
         with contextlib.suppress(InfraError):
-            engine.remove_volume(volume)
+            engine.remove_volume(volume, patience=_HANGING)
     return removed
 
 

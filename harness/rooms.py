@@ -54,9 +54,12 @@ class Rooms:
     def release(self) -> None:
         """Remove the volumes that were made for exports; those that another run uses stay."""
         for granted in self.grants.values():
-            for volume in granted.written.values():
-                with contextlib.suppress(InfraError):
-                    self.engine.remove_volume(volume.name)
+            self._forget(granted)
+
+    def _forget(self, granted: HomeGrant) -> None:
+        for volume in granted.written.values():
+            with contextlib.suppress(InfraError):
+                self.engine.remove_volume(volume.name, patience=BIND_PATIENCE)
 
     @property
     def means(self) -> dict[str, str]:
@@ -83,11 +86,11 @@ class Rooms:
             binds=granted.binds, user=granted.user,
         )  # fmt: skip
         patience = home.patience if isinstance(home, NfsHome) else BIND_PATIENCE
+        host = str(self.engine.facts().get("Name", "the engine's host"))
         try:
             self.engine.try_out(spec, patience=patience)
         except TimeoutError:
-            host = self.engine.facts().get("Name", "the engine's host")
-            raise InfraError(homes.silent(home, str(host), patience)) from None
+            raise InfraError(homes.silent(home, host, patience)) from None
         except InfraError as error:
-            host = self.engine.facts().get("Name", "the engine's host")
-            raise InfraError(homes.explain(home, str(host), str(error))) from error
+            self._forget(granted)
+            raise InfraError(homes.explain(home, host, str(error))) from error

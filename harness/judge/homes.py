@@ -19,6 +19,7 @@ from harness.run.container import HOME
 from harness.run.trials import HomeSeen, Trial
 
 MOST_NAMED = 100
+UNNAMED = "a file that was not named"
 _LOCKS = {"flock", "fcntl lock"}
 # Files whose only use is to lock others, or to recover what was under way: https://sqlite.org/tempfiles.html
 _LOCK_FILE = re.compile(r".*(\.lock|\.lck|-shm|-wal|-journal)$|(.*/)?miopen-lockfiles/")
@@ -75,19 +76,23 @@ class HomeWrites(_Frozen):
 
     @property
     def caches(self) -> tuple[str, ...]:
-        """Return the caches that were touched, or were to be."""
-        named = [item.cache for item in self.wrote] + [item.cache for item in self.failed]
-        return tuple(dict.fromkeys(filter(None, named)))
+        """Return the caches that were touched, or were to be; folders above them only where nothing below is known."""
+        paths = [item.path for item in self.wrote] + [item.path for item in self.failed]
+        deepest = [path for path in paths if not any(other.startswith(f"{path}/") for other in paths)]
+        return tuple(dict.fromkeys(filter(None, map(_cache, deepest))))
 
 
 def read(trial: Trial, *, means: str = "") -> HomeWrites:
     """Return what is known of the home of one trial."""
     seen = trial.home
+    printed = _printed(trial)
     if seen.log is not None:
         wrote, failed, left_out = _from_log(seen.log)
+        # Where a path is refused half-way, only the program knows to where it was going.
+        failed += [item for item in printed if item.path not in {other.path for other in failed}]
     else:
         wrote = [Wrote(path=path, bytes=size, cache=_cache(path)) for _, size, path in seen.files if path]
-        failed, left_out = _printed(trial), 0
+        failed, left_out = printed, 0
     return _summed(seen, means, wrote, failed, left_out)
 
 
@@ -142,8 +147,9 @@ def _printed(trial: Trial) -> list[Failed]:
     found: dict[tuple[str, str], int] = {}
     for line in (trial.stderr.text + "\n" + trial.stdout.text).splitlines():
         path, words = _PATH.search(line), _PRINTED.search(line)
-        if path and words:
-            key = ((path.group(1) or "/").strip("/") or ".", _WORDS[words.group()])
+        # Of these two no path is needed: nothing but a file server gives them.
+        if words and (path or _WORDS[words.group()] in {"ENOLCK", "ESTALE"}):
+            key = (((path.group(1) or "").strip("/") or ".") if path else UNNAMED, _WORDS[words.group()])
             found[key] = found.get(key, 0) + 1
     return [Failed(op="printed", path=path, errno=name, count=count, cache=_cache(path))
             for (path, name), count in found.items()]  # fmt: skip
@@ -194,6 +200,8 @@ def sentence(writes: HomeWrites | None) -> str | None:
 
 
 def _mend(writes: HomeWrites) -> str:
+    if any(item.errno == "EROFS" for item in writes.failed):
+        return "it is mounted read-only"
     if writes.file_system.startswith("nfs"):
         return "an NFS export with root_squash takes uid 0 for nobody: give `user:` the owner's uid:gid"
     return "give `user:` the uid:gid of its owner, or make it writable"

@@ -196,10 +196,11 @@ class Engine:
         with self._trouble("list volumes"):
             return [volume["Name"] for volume in self._api.volumes(filters={"label": label})["Volumes"] or []]
 
-    def remove_volume(self, name: str) -> None:
-        """Remove a volume; one that is gone already is fine."""
-        with self._trouble(f"remove the volume {name}"), contextlib.suppress(docker.errors.NotFound):
-            self._api.remove_volume(name)
+    def remove_volume(self, name: str, *, patience: float | None = None) -> None:
+        """Remove a volume; one that is gone already is fine. ``patience`` is as in ``remove``."""
+        gone = contextlib.suppress(docker.errors.NotFound)
+        with self._trouble(f"remove the volume {name}"), gone, self._api_of(patience) as api:
+            api.remove_volume(name)
 
     # Containers
 
