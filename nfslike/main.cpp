@@ -2,7 +2,7 @@
 //
 //   nfslike --pid PID --at PATH [--watch NAME] [--owner UID:GID] [--squash] [--no-locks] [--read-only] [--full BYTES]
 //           [--stale SECONDS [--stale-on OPERATION,...]] [--slow MILLISECONDS]
-//   nfslike --check                 tell whether /dev/fuse can be opened here
+//   nfslike --check                 tell whether a FUSE file system can be mounted here
 //
 // It runs in a container of its own, in the host's process namespace, and mounts in the mount namespace of process PID
 // alone: nothing of the host's is mounted or changed, no mount has to propagate, and when the container of PID ends, its
@@ -80,6 +80,12 @@ void hand_over(const Target &target) {
   close(fd);
 }
 
+void mount_fuse(const std::string &at, int fuse) {
+  std::string options = "fd=" + std::to_string(fuse) + ",rootmode=40000,user_id=0,group_id=0,allow_other";
+  if (mount("restricted", at.c_str(), "fuse.restricted", MS_NOSUID | MS_NODEV, options.c_str()))
+    fail("mount at " + at);
+}
+
 // setns(2) moves the whole process into the other namespace, so a child does it and mounts by the inherited descriptor.
 void mount_there(const Target &target, int fuse) {
   pid_t child = fork();
@@ -87,10 +93,7 @@ void mount_there(const Target &target, int fuse) {
     int there = open(("/proc/" + target.pid + "/ns/mnt").c_str(), O_RDONLY | O_CLOEXEC);
     if (there < 0 || setns(there, CLONE_NEWNS))
       fail("enter the mount namespace of " + target.pid);
-    std::string options =
-        "fd=" + std::to_string(fuse) + ",rootmode=40000,user_id=0,group_id=0,allow_other";
-    if (mount("restricted", target.at.c_str(), "fuse.restricted", MS_NOSUID | MS_NODEV, options.c_str()))
-      fail("mount at " + target.at);
+    mount_fuse(target.at, fuse);
     _exit(0);
   }
   int status = 0;
@@ -104,8 +107,12 @@ int main(int count, char **words) {
   int fuse = open("/dev/fuse", O_RDWR);
   if (fuse < 0)
     fail("open /dev/fuse");
-  if (target.check)
+  if (target.check) {
+    if (unshare(CLONE_NEWNS))
+      fail("make a mount namespace");
+    mount_fuse("/mnt", fuse);
     return 0;
+  }
   umask(0);
   setgroups(0, nullptr);
   root = open(("/proc/" + target.pid + "/root" + target.at).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);

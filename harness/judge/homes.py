@@ -89,7 +89,8 @@ def read(trial: Trial, *, means: str = "") -> HomeWrites:
     if seen.log is not None:
         wrote, failed, left_out = _from_log(seen.log)
         # Where a path is refused half-way, only the program knows to where it was going.
-        failed += [item for item in printed if item.path not in {other.path for other in failed}]
+        known = {item.path for item in failed} | {UNNAMED}
+        failed += [item for item in printed if item.path not in known]
     else:
         wrote = [Wrote(path=path, bytes=size, cache=_cache(path)) for _, size, path in seen.files if path]
         failed, left_out = printed, 0
@@ -186,7 +187,8 @@ def sentence(writes: HomeWrites | None) -> str | None:
     if writes.writable is False:
         said.append(f"not writable at all for its user ({_mend(writes)})")
     groups: dict[tuple[str, str], list[Failed]] = {}
-    for item in writes.failed:
+    # What is a cache first: these are why anybody looks.
+    for item in sorted(writes.failed, key=lambda item: item.cache is None or item.cache.startswith("all ")):
         groups.setdefault((item.cache or item.path, item.errno), []).append(item)
     for (what, name), items in list(groups.items())[:4]:
         operations = ", ".join(dict.fromkeys(item.op for item in items))

@@ -47,15 +47,19 @@ def attend(engine: Engine, container: str, attendant: Attendant, labels: Mapping
         powers=Powers(capabilities=restricted.CAPABILITIES, host_processes=True, vanishes=True),
     )
     helper = engine.create(serving)
-    engine.launch(helper)
+    try:
+        engine.launch(helper)
+    except InfraError:
+        engine.remove(helper)  # it vanishes by itself only once it has run
+        raise
     return helper
 
 
 def has_fuse(engine: Engine, image: str) -> bool:
-    """Tell whether the engine can give containers the device of FUSE: it is there, and can be opened."""
+    """Tell whether file systems can be served here: the device is there, and may be opened and mounted."""
     asking = ContainerSpec(
         image=image, entrypoint=(PROGRAM,), command=("--check",), labels=engine.labels, user="0:0",
-        devices=(restricted.FUSE,),
+        devices=(restricted.FUSE,), powers=Powers(capabilities=restricted.CAPABILITIES, host_processes=True),
     )  # fmt: skip
     try:
         return engine.status(asking) == 0

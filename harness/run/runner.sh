@@ -61,6 +61,8 @@ done </proc/self/mounts
 look_home() {
     writable= files= log=
     if [ -n "$WATCH" ]; then
+        # Without its program every call below the home fails, which is no result of the repro.
+        [ -r "$HOME_AT/$WATCH" ] || exit 1
         log=$(head -c "$KEEP" "$HOME_AT/$WATCH" 2>/dev/null | base64 -w 0)
         return
     fi

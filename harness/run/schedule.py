@@ -190,6 +190,7 @@ class Schedule:
             # Nothing of the repro ran, so whatever ended the container, its repro did not.
             status = self._engine.ended(container).status
             trouble = f"the container ended with status {status} before its first trial"
+            trouble += ": its home was not served in time" if attendant else ""
             yield Trial(number=first, limit=limit, vanished=True, trouble=trouble)
 
     def _explained(self, container: str, trial: Trial, deadline: Deadline) -> Trial:
