@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,11 +20,13 @@ from harness.build.images import Built
 from harness.build.nfslike import NAME
 from harness.build.state import read_state
 from harness.errors import HarnessError
+from harness.leftovers import project_id
 from harness.plan.homes import BindHome, Home, RestrictedHome
+from harness.plan.project import read
 from harness.rooms import Rooms
 from harness.run import beside, restricted
 from harness.run.container import ContainerSpec, Powers
-from harness.run.engine import Engine
+from harness.run.engine import LABEL_PROJECT, Engine
 from tests.conftest import PLAIN, ROOT, Write, harness, repro_text, results
 from tests.test_run import begin, ours, wait_for
 
@@ -46,9 +50,8 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "matrix.yaml"
 
 
-def measured(matrix: Path) -> dict[str, dict[str, object]]:
-    import json
-
+def measured(matrix: Path) -> dict[str, dict[str, Any]]:
+    """Return the results of a project by the name of the home."""
     listed = json.loads(harness(matrix, "table", "--json").out)
     return {item["home"].partition(" ")[0]: item for item in listed}
 
@@ -83,7 +86,7 @@ def test_the_watch_names_the_cache_in_every_home(probed: Path) -> None:
         assert writes["caches"] == ["MIOpen kernel cache"], name
         served = not name.startswith(("local", "tmpfs", "bind", "engine"))
         assert writes["by"] == ("log" if served else "walk"), name
-        assert bool(writes["failed"]) == any(value != "ok" for value in dict(item["observations"]).values()), name  # type: ignore[call-overload]
+        assert bool(writes["failed"]) == any(value != "ok" for value in dict(item["observations"]).values()), name
         assert writes["means"].startswith("a FUSE" if served else "the engine" if "engine" in name else ""), name
 
 
@@ -104,7 +107,7 @@ def test_the_watch_tells_what_was_written_and_what_was_there_before(probed: Path
 
 
 def test_slow_attributes_are_slow_and_others_are_not(probed: Path) -> None:
-    took = {name: item["metrics"]["stat"]["median"] for name, item in measured(probed).items()}  # type: ignore[index,call-overload]
+    took = {name: item["metrics"]["stat"]["median"] for name, item in measured(probed).items()}
     assert took["slow"] >= 20
     assert max(value for name, value in took.items() if name != "slow") < 20
 
@@ -121,7 +124,7 @@ def one_home(project: Write, home: str, run: str = "true", **extra: str) -> Path
     return project(matrix=text, repros={"r": repro_text(run, **extra)})
 
 
-def of_home(matrix: Path) -> dict[str, dict[str, object]]:
+def of_home(matrix: Path) -> dict[str, dict[str, Any]]:
     return {name: item for name, item in measured(matrix).items() if name != "local"}
 
 
@@ -156,7 +159,8 @@ def test_a_home_that_cannot_be_had_costs_only_its_own_cells(
     assert words in str(item["reason"])
     assert name in {"bind", "nfs", "restricted"}
     assert ours(engine, matrix) == []
-    assert not [volume for volume in engine.volumes("rocm-harness.run") if "nfs" in volume]
+    label = f"{LABEL_PROJECT}={project_id(read(matrix))}"
+    assert not engine.volumes(label)
 
 
 def test_a_home_that_is_not_writable_is_said_to_be_so(project: Write, tmp_path: Path) -> None:
