@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from harness.plan.values import Model, Name, Size, kind_alone
 
 # Numbers, not names: no image has to know them. 4294967295 is (uid_t) -1, which chown(2) takes for "leave it".
 User = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,8}):(0|[1-9][0-9]{0,8})$")]
-# Absolute, without the separators of mount options and of the engine's own short forms, and without a way up.
-HostPath = Annotated[str, StringConstraints(pattern=r"^(/\.?[A-Za-z0-9_+@=~ -][A-Za-z0-9._+@=~ -]*)+$")]
+_PATH = re.compile(r"(/\.?[A-Za-z0-9_+@=~ -][A-Za-z0-9._+@=~ -]*)+")
+
+
+def _absolute(path: str) -> str:
+    """Refuse what is relative, leads up, or holds a separator of mount options or of the engine's short forms."""
+    if not _PATH.fullmatch(path):
+        raise ValueError(
+            f"{path!r} must be an absolute path of letters, digits and ._+@=~- or blanks, without '..'; "
+            "neither ~ nor a variable is expanded"
+        )
+    return path
+
+
+HostPath = Annotated[str, AfterValidator(_absolute)]
 Server = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$")]
+# Whoever writes 4.2 without quotes means no other version.
+Version = Annotated[
+    Literal["3", "4", "4.0", "4.1", "4.2"],
+    BeforeValidator(lambda value: str(value) if isinstance(value, int | float) else value),
+]
 MountOption = Annotated[str, StringConstraints(pattern=r"^[a-z_]+(=[A-Za-z0-9._:/-]+)?$")]
 Operation = Literal[
     "access", "chmod", "chown", "create", "fcntl lock", "flock", "fsync", "getattr", "link", "mkdir", "mknod", "open",
@@ -71,7 +89,7 @@ class NfsHome(AnyHome):
     name: Name = "nfs"
     server: Server = Field(description="Address or name of the server.")
     path: HostPath = Field(description="The exported directory, or one below it.")
-    version: Literal["3", "4", "4.0", "4.1", "4.2"] = "4.2"
+    version: Version = "4.2"
     options: tuple[MountOption, ...] = Field((), description="More options of nfs(5), such as nolock or soft.")
     patience: float = Field(20, ge=1, le=600, description="Seconds after which a server that is silent is given up.")
 
@@ -143,4 +161,19 @@ class RestrictedHome(AnyHome):
 
 
 _HomeKinds = Annotated[LocalHome | TmpfsHome | BindHome | NfsHome | RestrictedHome, Field(discriminator="kind")]
-Home = Annotated[_HomeKinds, BeforeValidator(kind_alone, json_schema_input_type=Literal["local", "tmpfs"] | _HomeKinds)]
+_ASKED = {
+    "bind": "{kind: bind, path: /home/me}",
+    "nfs": "{kind: nfs, server: 10.0.0.1, path: /export/home}",
+    "restricted": "{kind: restricted, squash: true}",
+}
+
+
+def _kind_alone(value: object) -> object:
+    if isinstance(value, str) and value in _ASKED:
+        raise ValueError(f"{value!r} alone does not say which: write it as {_ASKED[value]}")
+    return kind_alone(value)
+
+
+Home = Annotated[
+    _HomeKinds, BeforeValidator(_kind_alone, json_schema_input_type=Literal["local", "tmpfs"] | _HomeKinds)
+]
