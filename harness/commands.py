@@ -53,7 +53,7 @@ def plan(matrix: Path, *, containing: str, with_commands: bool, as_json: bool) -
 def _plan_line(standing: Standing) -> str:
     if standing.unmet:
         state = f"skip: {standing.unmet}"
-    elif standing.given.absent:
+    elif standing.given.absent and standing.cell.device.host is None:
         state = f"cannot run here: {standing.given.absent}"
     elif standing.key is None:
         state = f"to build, then {standing.cell.trials} to run"
@@ -102,9 +102,14 @@ def _run_line(project: Project, standing: Standing) -> str:
     from harness.run.container import docker_run
 
     image = standing.built.tag if standing.built else "IMAGE"
-    spec = launch.plain(standing.cell, image=image, device=standing.given, matrix=project.matrix)
+    try:
+        spec = launch.plain(standing.cell, image=image, device=standing.given, matrix=project.matrix)
+    except HarnessError as error:
+        return f"# {error}"
     line, host = docker_run(spec), standing.cell.device.host
-    return line.replace("docker ", f"docker -H {host} ", 1) if host else line
+    line = line.replace("docker ", f"docker -H {host} ", 1) if host else line
+    remark = "  # its home without what restricts it: only `harness run` can serve that"
+    return line + (remark if spec.attendant or spec.seccomp or spec.owner else "")
 
 
 def images(matrix: Path, override: str | None, *, as_json: bool) -> str:
@@ -190,7 +195,8 @@ def _complete(here: Survey, override: str | None, chosen: Sequence[Standing]) ->
 
     pending = [standing for standing in chosen if standing.missing]
     for standing in pending:
-        if standing.given.absent:
+        # What another host has is only known once that was looked at.
+        if standing.given.absent and standing.cell.device.host is None:
             raise ConfigError(standing.given.absent)
     if not pending:
         return []

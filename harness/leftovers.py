@@ -16,6 +16,9 @@ from harness.errors import InfraError
 from harness.plan.project import Project
 from harness.run.engine import LABEL_PROJECT, LABEL_RUN, Engine
 
+# Seconds after which a container that the engine cannot remove is left to a later run.
+_HANGING = 60.0
+
 
 def project_id(project: Project) -> str:
     """Name a project on its host: what carries another name belongs to another checkout and is never touched."""
@@ -81,13 +84,24 @@ def is_over(project: Project, run: str) -> bool:
 
 
 def remove_containers(project: Project, engine: Engine) -> int:
-    """Remove the containers of this project's ended runs; return how many there were."""
+    """Remove the containers of this project's ended runs, and their volumes; return how many containers there were.
+
+    One that the engine cannot let go of, because it hangs in the mount of a silent server, stays for a later run.
+    """
     removed = 0
     for container in engine.containers(f"{LABEL_PROJECT}={project_id(project)}"):
         run = container.get("Labels", {}).get(LABEL_RUN)
         if run and is_over(project, run):
-            engine.remove(container["Id"])
-            removed += 1
+            try:
+                engine.remove(container["Id"], patience=_HANGING)
+                removed += 1
+            except InfraError:
+                if not engine.answers():
+                    raise
+    for volume in engine.volumes(f"{LABEL_PROJECT}={project_id(project)}"):
+        # Runs that are under way need none that nothing uses: their containers make it again, with its options.
+        with contextlib.suppress(InfraError):
+            engine.remove_volume(volume, patience=_HANGING)
     return removed
 
 

@@ -5,19 +5,33 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Mapping
+from types import MappingProxyType
 
+from harness.judge import homes
 from harness.judge.outcomes import Judgement, Outcome, judge
 from harness.judge.verdicts import combine
+from harness.plan.homes import RestrictedHome
 from harness.results.record import Record, Writer
+from harness.run.homes import label
 from harness.run.schedule import Job
 from harness.run.trials import Trial
 from harness.survey import Standing
 
 
 class Recording:
-    """The records of one run; ``standings`` are the cells that run, by key. Called from several threads."""
+    """The records of one run; ``standings`` are the cells that run, by key. Called from several threads.
 
-    def __init__(self, run: str, writer: Writer, standings: Mapping[str, Standing]) -> None:
+    ``means`` says of a home, by its name, how it is made where it is not what it seems.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        writer: Writer,
+        standings: Mapping[str, Standing],
+        means: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._means = means
         self._run = run
         self._writer = writer
         self._standings = standings
@@ -28,9 +42,13 @@ class Recording:
 
         Raises OSError when the record cannot be written.
         """
-        spec = job.cell.repro.spec
+        spec, home = job.cell.repro.spec, job.cell.home
         judgement = judge(
-            trial, build_is_experiment=spec.regressed_when == "build", hardware=bool(job.gpus), about=spec.about
+            trial,
+            build_is_experiment=spec.regressed_when == "build",
+            hardware=bool(job.gpus),
+            about=spec.about,
+            full_home=isinstance(home, RestrictedHome) and bool(home.full),
         )
         self._writer.append(self._record(job, trial, judgement))
         self._judgements[job.key].append(judgement)
@@ -56,7 +74,7 @@ class Recording:
             image_id=standing.built.image_id if standing.built else "",
             rocm=standing.rocm,
             device=standing.device.label,
-            home=cell.home.name,
+            home=label(cell.home),
             environment=cell.environment.name,
             trial=trial.number,
             outcome=judgement.outcome,
@@ -71,4 +89,5 @@ class Recording:
             without_device=standing.without_device,
             software=judgement.marks,
             robust_to=cell.repro.spec.robust_to,
+            home_writes=homes.read(trial, means=self._means.get(cell.home.name, "")),
         )

@@ -20,7 +20,7 @@ from harness.plan.hosts import folder, short_names
 from harness.plan.project import Project
 from harness.results import query
 from harness.results.record import Record, files, read
-from harness.run import devices, hosts
+from harness.run import devices, homes, hosts
 from harness.run.grants import NOTHING, DeviceGrant
 
 THE_HOST = "its host"  # of what keeps a host from giving any answer; a blank is in no name that a matrix gives
@@ -70,8 +70,9 @@ class Standing:
         """Sum up the cell."""
         cell = self.cell
         place = query.Place(
-            image=cell.image.name, device=self.device.label, home=cell.home.name, environment=cell.environment.name
-        )
+            image=cell.image.name, device=self.device.label, home=homes.label(cell.home),
+            environment=cell.environment.name,
+        )  # fmt: skip
         summary = query.result(
             self.records, repro=cell.repro.name, case=dict(cell.case.params), control=cell.case.control,
             place=place, rocm=self.rocm, wanted=cell.trials, robust_to=cell.repro.spec.robust_to,
@@ -120,12 +121,16 @@ class Survey:
         # Two engines can hold the very same image, and yet are two places.
         place = {**given.identity, "host": host} if host else given.identity
         identity = (
-            Identity(image_id=built.image_id, device=place, limits=matrix.limits, container=matrix.container)
+            Identity(
+                image_id=built.image_id, device=place, home=homes.identity(cell.home), limits=matrix.limits,
+                container=matrix.container,
+            )
             if built
             else None
-        )
+        )  # fmt: skip
         name = key(cell, identity) if identity else None
         needed = [cell.image.name, cell_image_name(cell.image, cell.repro), *([softgpu.NAME] if given.software else [])]
+        needed.append(homes.trouble_name(cell.home))
         shelf = self.shelf_of(host)
         return Standing(
             cell=cell,

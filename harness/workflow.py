@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import replace
 
-from harness import leftovers
-from harness.build import softgpu
+from harness import leftovers, rooms
+from harness.build import nfslike, softgpu
 from harness.build.dockerfiles import render_cell, render_image
 from harness.build.images import Built
 from harness.build.known import cell_image_name
@@ -22,6 +22,7 @@ from harness.plan.models import Image
 from harness.plan.repros import ReproFolder
 from harness.recording import Recording
 from harness.results.record import Writer
+from harness.rooms import Rooms
 from harness.run import hosts, launch, limits
 from harness.run.container import ContainerSpec
 from harness.run.engine import LABEL_PROJECT, LABEL_RUN
@@ -84,9 +85,14 @@ class Run:
             # What the engine cannot hand over is known before anything is built.
             passage(standing.given, standing.given.gpus, self._facts)
         images = self._provide(pending)
-        ready = self._build_cells([s for s in pending if not s.given.software or softgpu.NAME in images], images)
+        made = self._rooms(pending, images)
+        possible = [s for s in pending if s.cell.home.name in made.grants]
+        ready = self._build_cells([s for s in possible if not s.given.software or softgpu.NAME in images], images)
         # Cells that no difference tells apart share a key, and one set of trials serves them all.
-        self._run({standing.key: standing for standing in ready if standing.key and standing.missing}, writer)
+        try:
+            self._run({standing.key: standing for standing in ready if standing.key and standing.missing}, writer, made)
+        finally:
+            made.release()
 
     def stop(self, reason: str) -> None:
         """End the run early, from another thread: kill what runs, start nothing more."""
@@ -147,6 +153,8 @@ class Run:
         makers = {s.cell.image.name: self._image_maker(s.cell.image) for s in pending}
         if any(standing.given.software and not standing.unmet for standing in pending):
             makers[softgpu.NAME] = self._softgpu_maker()
+        if any(rooms.served(standing.cell.home) and not standing.unmet for standing in pending):
+            makers[nfslike.NAME] = self._nfslike_maker()
         return self._together("images", makers)
 
     def _softgpu_maker(self) -> Maker:
@@ -157,6 +165,32 @@ class Run:
             return softgpu.provide(self._workshop, self._engine, where, base, note, ca_bundle)
 
         return make
+
+    def _nfslike_maker(self) -> Maker:
+        def make(note: Callable[[str], None]) -> tuple[Built, bool]:
+            where = softgpu.source(self._project.matrix.images, nfslike.PACKAGES)
+            base = self._bases.provide(where, note)
+            return nfslike.provide(self._workshop, where, base, note, self._survey.shelf.host.ca_bundle)
+
+        return make
+
+    def _rooms(self, pending: Sequence[Standing], images: Mapping[str, Built]) -> Rooms:
+        """See to the homes of those cells whose image is there."""
+        program = images.get(nfslike.NAME)
+        found = [s for s in pending if s.cell.image.name in images and not s.unmet]
+        made = Rooms(
+            engine=self._engine,
+            image=images[found[0].cell.image.name].image_id if found else "",
+            program=program.image_id if program else None,
+            failed=self._home_failed,
+        )
+        made.prepare({s.cell.home.name: s.cell.home for s in found})
+        return made
+
+    def _home_failed(self, name: str, error: HarnessError | None) -> None:
+        self._site.shelf.note_trouble(name, str(error) if error else None)
+        if error:
+            self.failures[name] = error
 
     def _image_maker(self, image: Image) -> Maker:
         def make(note: Callable[[str], None]) -> tuple[Built, bool]:
@@ -240,15 +274,15 @@ class Run:
 
     # Cells
 
-    def _job(self, key: str, standing: Standing) -> Job:
+    def _job(self, key: str, standing: Standing, made: Rooms) -> Job:
         cell = standing.cell
         matrix_limits = self._project.matrix.limits
         assert standing.built is not None  # noqa: S101 (ready cells are built)
-        image, given = standing.built.tag, standing.given
+        image, given, home = standing.built.tag, standing.given, made.grants[cell.home.name]
 
         def describe(first: int, last: int, nonce: str, held: tuple[Gpu, ...]) -> ContainerSpec:
             spec = launch.plain(
-                cell, image=image, device=given, matrix=self._project.matrix, held=held, facts=self._facts
+                cell, image=image, device=given, matrix=self._project.matrix, home=home, held=held, facts=self._facts
             )
             return launch.recorded(
                 spec, first=first, last=last, timeout=cell.timeout, limits=matrix_limits, memory=self._site.memory,
@@ -261,9 +295,9 @@ class Run:
             gpus=given.gpus, together=given.together,
         )  # fmt: skip
 
-    def _run(self, standings: Mapping[str, Standing], writer: Writer) -> None:
-        jobs = [self._job(key, standing) for key, standing in standings.items()]
-        recording = Recording(self.name, writer, standings)
+    def _run(self, standings: Mapping[str, Standing], writer: Writer, made: Rooms) -> None:
+        jobs = [self._job(key, standing, made) for key, standing in standings.items()]
+        recording = Recording(self.name, writer, standings, made.means)
         self._progress.phase("cells", len(jobs))
         schedule = self._schedule = Schedule(
             self._engine,

@@ -66,6 +66,15 @@ def render_softgpu(
     return Context(name=f"{REPOSITORY}/softgpu", dockerfile=text, files=files)
 
 
+def render_nfslike(
+    source: DistroSource, base: Base, sources: Mapping[str, File], *, ca_bundle: bytes | None = None
+) -> Context:
+    """Render the Dockerfile of the image that restricted homes are served from."""
+    files = {**_host_files(source, ca_bundle), **sources}
+    text = _render("nfslike.Dockerfile.j2", _values(source, base, files))
+    return Context(name=f"{REPOSITORY}/nfslike", dockerfile=text, files=files)
+
+
 def variant(repro: ReproFolder, case: Case) -> str:
     """Return the name of the build that a case runs: cases that agree on the parameters of the build share it."""
     return f"b{list(_variants(repro)).index(_variant_key(repro, case)) + 1}"

@@ -49,12 +49,12 @@ def volume() -> str:
     return f"{REPOSITORY}-softgpu-{source_hash()}"
 
 
-def source(images: Sequence[Image]) -> DistroSource:
-    """Return where the building image comes from: the oldest base, by the mirror that the matrix uses for Debian."""
+def source(images: Sequence[Image], packages: Sequence[str] = _PACKAGES) -> DistroSource:
+    """Return where a building image comes from: the oldest base, by the mirror that the matrix uses for Debian."""
     debian = [image.source for image in images if image.source.distribution == "debian"]
     same = next((each for each in debian if each.suite == _SUITE), None)
     lender = same or next(iter(debian), DistroSource(kind="distro", suite=_SUITE))
-    own = {"suite": _SUITE, "extra_suites": (), "target_release": None, "packages": _PACKAGES}
+    own = {"suite": _SUITE, "extra_suites": (), "target_release": None, "packages": tuple(packages)}
     return lender.model_copy(update=own)
 
 

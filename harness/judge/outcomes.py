@@ -120,17 +120,23 @@ def _metric(value: object) -> Metric | None:
     return Metric(name=value["name"], value=float(number), unit=str(value.get("unit", "")))
 
 
-def judge(trial: Trial, *, build_is_experiment: bool, hardware: bool = False, about: Sequence[str] = ()) -> Judgement:
+def judge(
+    trial: Trial, *, build_is_experiment: bool, hardware: bool = False, about: Sequence[str] = (),
+    full_home: bool = False,
+) -> Judgement:  # fmt: skip
     """Judge one trial.
 
     ``hardware`` says that it was given a GPU: what stood between the two is then no finding, unless the repro is
-    ``about`` just that.
+    ``about`` just that. With ``full_home`` a full disk is what is tried, and no trouble of the host.
     """
     if trial.vanished:
         return Judgement(outcome=Outcome.INFRA, reason=trial.trouble or "the trial was not recorded")
     events = read_events(trial.events)
     marks, of_gpu = trust.read(trial.software)
-    outcome, signature, reason = _verdict(trial, events, of_gpu, build_is_experiment=build_is_experiment)
+    trouble = signatures.find(signatures.INFRA, trial.stderr.text + "\n" + trial.stdout.text)
+    if full_home and trouble == signatures.FULL:
+        trouble = None
+    outcome, signature, reason = _verdict(trial, events, of_gpu, trouble, build_is_experiment=build_is_experiment)
     if hardware and outcome in {Outcome.FAIL, Outcome.CRASH} and not events.signature:
         outcome, signature, reason = _between(trial, about) or (outcome, signature, reason)
     return Judgement(
@@ -144,13 +150,13 @@ def judge(trial: Trial, *, build_is_experiment: bool, hardware: bool = False, ab
 
 
 def _verdict(
-    trial: Trial, events: Events, of_gpu: Sequence[str], *, build_is_experiment: bool
+    trial: Trial, events: Events, of_gpu: Sequence[str], trouble: str | None, *, build_is_experiment: bool
 ) -> tuple[Outcome, str | None, str | None]:
     text = trial.stderr.text + "\n" + trial.stdout.text
     status = trial.status
     if status == 0:
         return Outcome.PASS, None, None
-    if trouble := signatures.find(signatures.INFRA, text):
+    if trouble:
         return Outcome.INFRA, None, trouble
     if trial.build and (trouble := signatures.find(signatures.INFRA_OF_BUILDS, text)):
         return Outcome.INFRA, None, trouble

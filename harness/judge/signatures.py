@@ -28,9 +28,10 @@ def _rows(*rows: tuple[str, str]) -> tuple[Pattern, ...]:
     return tuple(Pattern(expression=re.compile(expression, re.MULTILINE), name=name) for expression, name in rows)
 
 
+FULL = "no space left on device"
 # Trouble of the host: seen in the output of a repro or of its build, it says nothing about ROCm.
 INFRA = _rows(
-    (r"No space left on device", "no space left on device"),
+    (r"No space left on device", FULL),
     (r"^timeout: failed to run command .*: (.+)$", "the command cannot be run: {0}"),
 )
 INFRA_OF_BUILDS = _rows(

@@ -17,7 +17,7 @@ from harness.plan.environments import Environment
 from harness.plan.homes import Home
 from harness.plan.models import Image, Limits, Matrix, Rule, Selection, Wider
 from harness.plan.repros import Case, ReproFolder
-from harness.plan.values import Model, typed
+from harness.plan.values import typed
 
 AXES = ("image", "device", "home", "environment")
 
@@ -66,10 +66,11 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """What decides a cell's result beside the cell: the built image, the device as it was found, the bounds."""
+    """What decides a cell's result beside the cell: the built image, device and home as they were found, the bounds."""
 
     image_id: str
     device: Mapping[str, Any] = field(default_factory=dict)
+    home: Mapping[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     container: Wider = field(default_factory=Wider)
 
@@ -83,7 +84,8 @@ def key(cell: Cell, identity: Identity) -> str:
     decides = {
         "image": identity.image_id,
         "device": dict(identity.device),
-        "home": _plain(cell.home),
+        # How long a silent server is waited for decides whether there is a result, not which.
+        "home": {**cell.home.model_dump(mode="json", exclude_none=True, exclude={"patience"}), **identity.home},
         "variables": cell.variables(),
         "removed": cell.environment.removed,
         "repro": cell.repro.name,
@@ -96,10 +98,6 @@ def key(cell: Cell, identity: Identity) -> str:
         "container": identity.container.model_dump(mode="json", exclude_defaults=True),
     }
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _plain(model: Model) -> dict[str, Any]:
-    return model.model_dump(mode="json")
 
 
 def expand(matrix: Matrix, repros: Sequence[ReproFolder]) -> list[Cell]:

@@ -11,7 +11,8 @@ from typing import Any
 from packaging.version import Version
 
 from harness.build.probe import parse_version
-from harness.judge import trust
+from harness.judge import homes, trust
+from harness.judge.homes import HomeWrites
 from harness.judge.trust import Mark
 from harness.judge.verdicts import Verdict, combine, under_controls
 from harness.results.record import Record
@@ -44,6 +45,12 @@ class Result:
     observations: Mapping[str, Any] = field(default_factory=dict)
     without_device: bool = False
     marks: Sequence[Mark] = ()
+    home_writes: HomeWrites | None = None
+
+    @property
+    def home(self) -> str | None:
+        """Return ``home: …`` with what was refused below the home, or None when nothing was."""
+        return homes.sentence(self.home_writes)
 
     @property
     def software(self) -> str | None:
@@ -80,6 +87,9 @@ class Result:
             "observations": dict(self.observations),
             "reason": self.verdict.reason,
             "software": [mark.model_dump() for mark in self.marks],
+            "home_writes": (
+                {**self.home_writes.model_dump(), "caches": list(self.home_writes.caches)} if self.home_writes else None
+            ),
         }
 
 
@@ -126,6 +136,7 @@ def result(
         observations=observations,
         without_device=without_device,
         marks=tuple(marks),
+        home_writes=homes.together(record.home_writes for record in records if record.home_writes),
     )
 
 

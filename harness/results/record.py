@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from harness.judge.homes import HomeWrites
 from harness.judge.outcomes import Judgement, Metric, Outcome
 from harness.judge.trust import Mark
 
@@ -51,6 +52,7 @@ class Record(BaseModel):
     without_device: bool = False
     software: tuple[Mark, ...] = ()
     robust_to: tuple[str, ...] = ()
+    home_writes: HomeWrites | None = None
 
     @property
     def judgement(self) -> Judgement:

@@ -18,13 +18,44 @@ HOME = "/home/repro"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Volume:
+    """A named volume, with the options of the ``local`` driver by which the engine makes it when it is not there."""
+
+    name: str
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attendant:
+    """A program of ours, in a container of its own, that serves another container's home while that one runs."""
+
+    image: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Powers:
+    """What only containers of ours have, never those of cells; run.beside says what for.
+
+    ``volumes_of`` names containers whose volumes it gets, ``vanishes`` has the engine remove it when it ends.
+    """
+
+    capabilities: tuple[str, ...] = ()
+    host_processes: bool = False
+    volumes_of: tuple[str, ...] = ()
+    vanishes: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ContainerSpec:
     """Everything that one container is given.
 
     ``volumes`` are paths of fresh, anonymous volumes. ``shared`` maps paths to the names of volumes that are there and
-    are only read, ``filled`` to those that get what the image has at the path, ``folders`` to folders of the engine's
-    host that are only looked at. ``devices`` maps nodes of the engine's host to nodes in the container, ``cdi`` names
-    devices by the engine's own descriptions.
+    are only read, ``filled`` to those that get what the image has at the path, ``written`` to those that are written
+    to as they are. ``binds`` maps paths to folders of the engine's host, ``folders`` to those that are only looked at.
+    ``owner`` (uid, gid) gets the fresh volumes. ``seccomp`` is a profile as JSON, in place of the engine's own.
+    ``devices`` maps nodes of the engine's host to nodes in the container, ``cdi`` names devices by the engine's own
+    descriptions.
     """
 
     image: str
@@ -37,6 +68,13 @@ class ContainerSpec:
     shared: Mapping[str, str] = field(default_factory=dict)
     filled: Mapping[str, str] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
+    written: Mapping[str, Volume] = field(default_factory=dict)
+    binds: Mapping[str, str] = field(default_factory=dict)
+    owner: tuple[int, int] | None = None
+    user: str | None = None
+    seccomp: str | None = None
+    attendant: Attendant | None = None
+    powers: Powers = Powers()
     devices: Mapping[str, str] = field(default_factory=dict)
     groups: tuple[int, ...] = ()
     cdi: tuple[str, ...] = ()
@@ -58,8 +96,18 @@ def docker_run(spec: ContainerSpec) -> str:
         words += ["--tmpfs", f"{path}:{options}"]
     for path in spec.volumes:
         words += ["--volume", path]
+    for path, source in spec.binds.items():
+        words += ["--mount", f"type=bind,source={source},target={path}"]
+    for path, volume in spec.written.items():
+        # A value of --mount is a line of CSV; options with commas are quoted as such.
+        options = "".join(f',"volume-opt={name}={value}"' for name, value in volume.options.items())
+        words += [
+            "--mount",
+            f"type=volume,source={volume.name},target={path},volume-nocopy,volume-driver=local{options}",
+        ]
     for path, name in spec.shared.items():
         words += ["--mount", f"type=volume,source={name},target={path},readonly,volume-nocopy"]
+    words += ["--user", spec.user] if spec.user else []
     for outside, inside in spec.devices.items():
         words += ["--device", inside if inside == outside else f"{outside}:{inside}"]
     for name in spec.cdi:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import socket
@@ -23,7 +24,7 @@ import docker.utils
 import requests.adapters
 import requests.exceptions
 import urllib3.exceptions
-from docker.types import DeviceRequest, LogConfig, Mount
+from docker.types import DeviceRequest, DriverConfig, LogConfig, Mount
 
 from harness.build.builder import BuildError
 from harness.errors import HarnessError, InfraError
@@ -138,6 +139,15 @@ class Engine:
                 f"{reason}. `harness run` continues where this run stopped once it is back."
             ) from error
 
+    @contextlib.contextmanager
+    def _api_of(self, patience: float | None) -> Iterator[Any]:
+        """Yield a client that gives up after ``patience`` seconds; the usual one where None is given."""
+        if patience is None:
+            yield self._api
+            return
+        with contextlib.closing(docker.APIClient(base_url=self.endpoint.url, timeout=math.ceil(patience))) as hasty:
+            yield hasty
+
     def answers(self) -> bool:
         """Tell whether the engine is still there."""
         return ask(self.endpoint.url) is Reply.ANSWERS
@@ -243,10 +253,11 @@ class Engine:
         with self._trouble("list volumes"):
             return [volume["Name"] for volume in self._api.volumes(filters={"label": label})["Volumes"] or []]
 
-    def remove_volume(self, name: str) -> None:
-        """Remove a volume; one that is gone already is fine."""
-        with self._trouble(f"remove the volume {name}"), contextlib.suppress(docker.errors.NotFound):
-            self._api.remove_volume(name)
+    def remove_volume(self, name: str, *, patience: float | None = None) -> None:
+        """Remove a volume; one that is gone already is fine. ``patience`` is as in ``remove``."""
+        gone = contextlib.suppress(docker.errors.NotFound)
+        with self._trouble(f"remove the volume {name}"), gone, self._api_of(patience) as api:
+            api.remove_volume(name)
 
     # Containers
 
@@ -302,10 +313,53 @@ class Engine:
         with self._trouble("pass on the output of a container"):
             yield from output
 
+    def _wait(self, container: str, timeout: int) -> int:
+        with self._trouble("wait for a container"):
+            return int(self._api.wait(container, timeout=timeout)["StatusCode"])
+
+    def status(self, spec: ContainerSpec, *, timeout: int = 60) -> int:
+        """Run a container to its end, and return its exit status; what the engine refuses is an InfraError."""
+        container = self.create(spec)
+        try:
+            self.launch(container)
+            return self._wait(container, timeout)
+        finally:
+            self.remove(container)
+
+    def launch(self, container: str) -> None:
+        """Start a container whose output nobody wants."""
+        with self._trouble("start a container"):
+            self._api.start(container)
+
+    def process(self, container: str) -> int:
+        """Return the number of a running container's first process, as the engine's host counts."""
+        with self._trouble("look at a container"):
+            return int(self._api.inspect_container(container)["State"]["Pid"])
+
+    def try_out(self, spec: ContainerSpec, *, patience: float) -> None:
+        """Create and start a container, to see whether its mounts come about, and remove it.
+
+        Raises TimeoutError when it has not started after ``patience`` seconds. The engine may go on waiting for the
+        mount then: the container stays until it has done so, and the next run removes it.
+        """
+        container = None
+        with self._api_of(patience) as hasty:
+            try:
+                container = hasty.create_container_from_config(creation(hasty, spec))["Id"]
+                hasty.start(container)
+            except docker.errors.APIError as error:
+                raise InfraError(f"The container engine could not mount it: {error.explanation or error}") from error
+            except requests.exceptions.Timeout as error:
+                raise TimeoutError from error
+            finally:
+                with contextlib.suppress(*_TROUBLE):
+                    if container:
+                        hasty.remove_container(container, force=True, v=True)
+
     def ended(self, container: str) -> Ended:
         """Wait for a container whose output has ended, and say how it did."""
         with self._trouble("wait for a container"):
-            status = self._api.wait(container, timeout=60)["StatusCode"]
+            status = self._wait(container, 60)
             state = self._api.inspect_container(container)["State"]
             return Ended(status=status, oom=bool(state.get("OOMKilled")))
 
@@ -314,11 +368,15 @@ class Engine:
         with contextlib.suppress(*_TROUBLE):
             self._api.kill(container)
 
-    def remove(self, container: str) -> None:
-        """Remove a container with its anonymous volumes; one that is gone is fine."""
-        with self._trouble("remove a container"), contextlib.suppress(docker.errors.NotFound):
+    def remove(self, container: str, *, patience: float | None = None) -> None:
+        """Remove a container with its anonymous volumes; one that is gone is fine.
+
+        Raises InfraError when that takes longer than ``patience`` seconds, as when it hangs in a mount.
+        """
+        gone = contextlib.suppress(docker.errors.NotFound)
+        with self._trouble("remove a container"), gone, self._api_of(patience) as api:
             try:
-                self._api.remove_container(container, force=True, v=True)
+                api.remove_container(container, force=True, v=True)
             except docker.errors.APIError as error:
                 # 409 with these words: the engine is removing it already.
                 if "already in progress" not in str(error):
@@ -336,8 +394,11 @@ def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
     host = api.create_host_config(
         network_mode="none",
         cap_drop=["ALL"],
-        cap_add=list(spec.wider.capabilities) or None,
-        security_opt=["no-new-privileges", *([f"seccomp={spec.wider.seccomp}"] if spec.wider.seccomp else [])],
+        cap_add=[*spec.powers.capabilities, *spec.wider.capabilities],
+        pid_mode="host" if spec.powers.host_processes else None,
+        volumes_from=list(spec.powers.volumes_of),
+        auto_remove=spec.powers.vanishes,
+        security_opt=_security(spec),
         ipc_mode=spec.wider.ipc,
         shm_size=spec.wider.shm_size,
         read_only=True,
@@ -365,6 +426,7 @@ def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
         entrypoint=list(spec.entrypoint),
         command=list(spec.command),
         environment=dict(spec.environment),
+        user=spec.user,
         labels=dict(spec.labels),
         host_config=host,
         network_disabled=True,
@@ -372,16 +434,34 @@ def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
     return config
 
 
+def _security(spec: ContainerSpec) -> list[str]:
+    """Return the security options; AppArmor and SELinux let no container mount, whatever its capabilities.
+
+    https://docs.docker.com/engine/security/apparmor/
+    """
+    # A home that is restricted by a filter of system calls needs it: what the matrix lifts stays lifted elsewhere.
+    seccomp = spec.seccomp or spec.wider.seccomp
+    options = ["no-new-privileges", *([f"seccomp={seccomp}"] if seccomp else [])]
+    return [*options, "apparmor=unconfined", "label=disable"] if "SYS_ADMIN" in spec.powers.capabilities else options
+
+
 def _mounts(spec: ContainerSpec) -> list[Mount]:
     """Return fresh volumes, shared ones that are read-only and stay as they are, and those that are to be filled."""
     fresh = [Mount(target=path, source=None, type="volume") for path in spec.volumes]
+    # Without no_copy the engine would copy what the image has there, and take over its owner, on the user's own files.
+    there = [
+        Mount(target=path, source=volume.name, type="volume", no_copy=True, labels=dict(spec.labels),
+              driver_config=DriverConfig("local", dict(volume.options)))
+        for path, volume in spec.written.items()
+    ]  # fmt: skip
+    there += [Mount(target=path, source=source, type="bind") for path, source in spec.binds.items()]
     shared = [
         Mount(target=path, source=name, type="volume", read_only=True, no_copy=True)
         for path, name in spec.shared.items()
     ]
     filled = [Mount(target=path, source=name, type="volume") for path, name in spec.filled.items()]
     folders = [Mount(target=path, source=name, type="bind", read_only=True) for path, name in spec.folders.items()]
-    return [*fresh, *shared, *filled, *folders]
+    return [*fresh, *there, *shared, *filled, *folders]
 
 
 def _shortly(error: BaseException) -> str:

@@ -10,24 +10,26 @@ from typing import Any
 from harness.build.dockerfiles import SHARED_IN_IMAGE, variant
 from harness.plan.cells import Cell
 from harness.plan.models import Limits, Matrix
-from harness.run import homes, trials
-from harness.run.container import HOME, TMP_OPTIONS, ContainerSpec
+from harness.run import homes, restricted, trials
+from harness.run.container import HOME, TMP_OPTIONS, Attendant, ContainerSpec
 from harness.run.grants import DeviceGrant
+from harness.run.homes import HomeGrant
 from harness.run.limits import blocks, in_bytes
 from harness.run.passthrough import passage
 from harness.run.topology import Gpu
 
 
 def plain(
-    cell: Cell, *, image: str, device: DeviceGrant, matrix: Matrix, held: Sequence[Gpu] | None = None,
-    facts: Mapping[str, Any] | None = None,
+    cell: Cell, *, image: str, device: DeviceGrant, matrix: Matrix, home: HomeGrant | None = None,
+    held: Sequence[Gpu] | None = None, facts: Mapping[str, Any] | None = None,
 ) -> ContainerSpec:  # fmt: skip
     """Return the container in which one trial runs through the image's own entry point, on the GPUs ``held``.
 
-    Without ``held`` it is one that may come to run: the first of a device's GPUs stands for any of them. ``facts`` is
-    what the engine says of itself. Raises InfraError or ConfigError when a GPU cannot be handed over.
+    ``home`` is what the cell's home was found to need on this engine; default: what it needs on most. Without ``held``
+    it is one that may come to run: the first of a device's GPUs stands for any of them. ``facts`` is what the engine
+    says of itself. Raises InfraError or ConfigError when a GPU cannot be handed over.
     """
-    home, limits = homes.grant(cell.home), matrix.limits
+    home, limits = home or homes.grant(cell.home), matrix.limits
     if held is None:
         held = device.gpus if device.together else device.gpus[:1]
     passed = passage(device, held, facts)
@@ -38,6 +40,12 @@ def plain(
         environment={**passed.environment, **_environment(cell, device)},
         tmpfs={"/tmp": f"{TMP_OPTIONS},size={limits.tmp}", **home.tmpfs},  # noqa: S108 (inside the container)
         volumes=home.volumes,
+        written=home.written,
+        binds=home.binds,
+        owner=home.owner,
+        user=home.user,
+        seccomp=home.seccomp,
+        attendant=home.attendant,
         shared=device.volumes,
         devices=passed.nodes,
         groups=passed.groups,
@@ -75,8 +83,25 @@ def recorded(
     """
     settings = f"NONCE={nonce} KEEP={in_bytes(limits.output)} LIMIT={timeout:g} FILE_BLOCKS={blocks(limits.file)}\n"
     settings += f"MOUNTED={shlex.quote(' '.join(spec.shared))}\n"
+    settings += _home_settings(spec, nonce)
     variant, *command = spec.command
     if command:
         command = ["env", *(f"{name}={value}" for name, value in spec.environment.items()), *command]
     program = ("-c", settings + trials.script(), "runner", str(first), str(last), variant, *command)
-    return replace(spec, entrypoint=("sh",), command=program, environment={}, memory=memory, labels=labels)
+    return replace(
+        spec, entrypoint=("sh",), command=program, environment={}, memory=memory, labels=labels,
+        attendant=_watching(spec.attendant, nonce),
+    )  # fmt: skip
+
+
+def _home_settings(spec: ContainerSpec, nonce: str) -> str:
+    """Tell the runner where the home is, how it learns what was written there, and whether it was empty before."""
+    watch = restricted.watch_name(nonce) if spec.attendant else ""
+    there_before = "yes" if spec.binds or spec.written else ""
+    return f"HOME_AT={HOME} WATCH={watch} THERE_BEFORE={there_before}\n"
+
+
+def _watching(attendant: Attendant | None, nonce: str) -> Attendant | None:
+    if attendant is None:
+        return None
+    return replace(attendant, command=(*attendant.command, "--watch", restricted.watch_name(nonce)))

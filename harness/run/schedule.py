@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from harness.errors import InfraError
 from harness.plan.cells import Cell
-from harness.run import health, trials
-from harness.run.container import ContainerSpec
+from harness.run import beside, health, trials
+from harness.run.container import Attendant, ContainerSpec
 from harness.run.engine import Engine
 from harness.run.fence import Fence
 from harness.run.leases import Leases
@@ -87,6 +87,7 @@ class Schedule:
         self._started = started
         self._finished = finished
         self._live: set[str] = set()
+        self._attendants: dict[str, str] = {}
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._reason: str | None = None
@@ -183,7 +184,8 @@ class Schedule:
         limit = job.cell.timeout
         try:
             nonce = secrets.token_hex(8)
-            container = self._engine.create(job.spec(first, job.last, nonce, held))
+            spec = job.spec(first, job.last, nonce, held)
+            container = self._engine.create(spec)
         except InfraError as error:
             yield self._trouble(error, first, limit)
             return
@@ -191,8 +193,9 @@ class Schedule:
             self._live.add(container)
         deadline = Deadline(GRACE + (job.last - first + 1) * (limit + 5), lambda: self._engine.kill(container))
         try:
+            beside.hand_over(self._engine, container, spec)
             if not self._stopped.is_set():
-                yield from self._trials(container, first, limit, nonce, deadline)
+                yield from self._trials(container, spec.attendant, first, limit, nonce, deadline)
         except InfraError as error:
             yield self._trouble(error, first, limit)
         finally:
@@ -202,8 +205,12 @@ class Schedule:
             except RuntimeError:  # the pool was shut down by an interrupt
                 self._remove(container)
 
-    def _trials(self, container: str, first: int, limit: float, nonce: str, deadline: Deadline) -> Iterator[Trial]:
+    def _trials(
+        self, container: str, attendant: Attendant | None, first: int, limit: float, nonce: str, deadline: Deadline
+    ) -> Iterator[Trial]:
         output = self._engine.start(container)
+        if attendant:
+            self._attendants[container] = beside.attend(self._engine, container, attendant, self._engine.labels)
         if self._stopped.is_set():
             # stop() may have come between creating and starting, when there was nothing to kill yet.
             self._engine.kill(container)
@@ -215,6 +222,7 @@ class Schedule:
             # Nothing of the repro ran, so whatever ended the container, its repro did not.
             status = self._engine.ended(container).status
             trouble = f"the container ended with status {status} before its first trial"
+            trouble += ": its home was not served in time" if attendant else ""
             yield Trial(number=first, limit=limit, vanished=True, trouble=trouble)
 
     def _explained(self, container: str, trial: Trial, deadline: Deadline) -> Trial:
@@ -234,6 +242,8 @@ class Schedule:
     def _remove(self, container: str) -> None:
         try:
             self._engine.remove(container)
+            if attendant := self._attendants.pop(container, None):
+                self._engine.remove(attendant)
         except InfraError as error:
             # The engine is gone or stuck; the next run removes what this one could not.
             if not self._stopped.is_set():

@@ -34,6 +34,20 @@ class Output:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HomeSeen:
+    """What was seen of the home after a trial, as it was reported.
+
+    ``writable`` is None when it was not looked at. ``files`` are (kind, size, path) as find(1) has them; ``log`` is
+    what the home's own file system tells, None where it tells nothing.
+    """
+
+    file_system: str = ""
+    writable: bool | None = None
+    files: tuple[tuple[str, int, str], ...] = ()
+    log: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Trial:
     """One execution of a cell, as it was observed and not yet judged.
 
@@ -51,6 +65,7 @@ class Trial:
     events: str = ""
     software: str = ""
     oom: bool = False
+    home: HomeSeen = field(default_factory=HomeSeen)
     build: int = 0
     vanished: bool = False
     trouble: str = ""
@@ -115,11 +130,31 @@ def _trial(number: int, lines: dict[str, list[str]], *, limit: float, build: int
             events=base64.b64decode(lines["events"][0]).decode(errors="replace"),
             oom=int(lines["oom"][0]) > 0,
             software=base64.b64decode(lines["software"][0]).decode(errors="replace"),
+            home=_home(lines.get("home", [])),
             build=build,
         )
     except (KeyError, ValueError, IndexError, binascii.Error):
         # The shell could not fork in the middle of its report: what is there cannot be trusted.
         return Trial(number=number, limit=limit, build=build, vanished=True)
+
+
+def _home(values: list[str]) -> HomeSeen:
+    if len(values) != 4:
+        return HomeSeen()
+    kind, writable, files, log = values
+    # The last entry may have been cut off: nothing follows its NUL then.
+    *entries, _ = base64.b64decode(files).decode(errors="replace").split("\0")
+    return HomeSeen(
+        file_system=kind,
+        writable=writable == "yes" if writable else None,
+        files=tuple(_file(entry) for entry in entries if entry.count(" ") >= 2),
+        log=base64.b64decode(log).decode(errors="replace") if kind.startswith("fuse.restricted") else None,
+    )
+
+
+def _file(entry: str) -> tuple[str, int, str]:
+    kind, size, path = entry.split(" ", 2)
+    return kind, _number(size), path
 
 
 def _output(values: list[str]) -> Output:

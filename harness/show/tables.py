@@ -43,8 +43,8 @@ def _remarks(row: Row) -> str:
 
 
 def _notes(cell: Result) -> list[str]:
-    """Return what is to be said of one verdict: why it is none, and what of the software GPU it may rest on."""
-    return [note for note in (cell.verdict.reason, cell.software) if note]
+    """Return what is to be said of one verdict: why it is none, what it may rest on, what its home refused."""
+    return [note for note in (cell.verdict.reason, cell.software, cell.home) if note]
 
 
 def lay_out(results: Sequence[Result], *, notes: Sequence[str] = ()) -> Table:

@@ -16,6 +16,7 @@ from harness.plan.models import DistroSource
 from harness.run import devices, hosts
 from harness.run.container import ContainerSpec
 from harness.run.engine import Engine, creation
+from harness.run.passthrough import passage
 from harness.run.ssh_trouble import explain
 from harness.run.topology import discover
 from tests.run.trees import HOSTS, write_tree
@@ -86,22 +87,23 @@ def test_groups_are_those_of_the_other_host(tmp_path: Path) -> None:
     text = printed(sysfs, tmp_path).partition("files\n")
     head = "\n".join([*lines, *(line for line in text[0].splitlines() if line.startswith("folder"))])
     hosts.keep(f"{head}\nfiles\n{text[2]}", folder(tmp_path, HOST))
-    grant = devices.far(GpuDevice(kind="gpu", host=HOST), hosts.seen(tmp_path, HOST))
-    assert grant.groups == (44, 993)
-    assert [str(node) for node in grant.nodes] == ["/dev/kfd", "/dev/dri/renderD128"]
+    (grant,) = devices.far(GpuDevice(kind="gpu", host=HOST), hosts.seen(tmp_path, HOST))
+    passed = passage(grant, grant.gpus)
+    assert passed.groups == (44, 993)
+    assert passed.nodes == {node: node for node in ("/dev/kfd", "/dev/dri/renderD128")}
 
 
 def test_devices_of_a_host_before_and_after_it_was_looked_at(tmp_path: Path) -> None:
     gpu, auto = GpuDevice(kind="gpu", host=HOST), AutoDevice(kind="auto", host=HOST)
-    assert devices.far(NoDevice(kind="none", host=HOST), None).label == "none"
+    assert devices.far(NoDevice(kind="none", host=HOST), None)[0].label == "none"
     for device in (gpu, auto):
-        unknown = devices.far(device, hosts.seen(tmp_path, HOST))
+        (unknown,) = devices.far(device, hosts.seen(tmp_path, HOST))
         assert unknown.label == device.name
         assert unknown.absent == f"{HOST} was not looked at yet"
     hosts.keep("kernel 6.1\nfiles\n", folder(tmp_path, HOST))
     seen = hosts.seen(tmp_path, HOST)
-    assert devices.far(auto, seen).label == "software gfx90a"
-    assert "has no AMD GPU" in (devices.far(gpu, seen).absent or "")
+    assert devices.far(auto, seen)[0].label == "software gfx90a"
+    assert "has no AMD GPU" in (devices.far(gpu, seen)[0].absent or "")
 
 
 @pytest.mark.engine

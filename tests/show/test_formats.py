@@ -105,5 +105,5 @@ def test_csv_and_json_come_back(text: str) -> None:
     assert list(first) == [
         "repro", "case", "control", "image", "rocm", "device", "without_device", "home", "environment",
             "verdict", "signature",
-        "trials", "fails", "metrics", "observations", "reason", "software",
+        "trials", "fails", "metrics", "observations", "reason", "software", "home_writes",
     ]  # fmt: skip
