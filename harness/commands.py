@@ -296,7 +296,7 @@ def doctor(matrix: Path, override: str | None, *, as_json: bool) -> tuple[int, s
     from harness.doctor import as_objects, as_text, examine
 
     findings = examine(matrix, override)
-    missing = any(finding.state == "missing" for finding in findings)
+    missing = any(finding.state == "error" for finding in findings)
     text = json.dumps(as_objects(findings), indent=1) if as_json else as_text(findings)
     return (InfraError.exit_status if missing else 0), text
 

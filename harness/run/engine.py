@@ -185,6 +185,11 @@ class Engine:
             digests: list[str] = image.attrs.get("RepoDigests") or []
             return next((digest for digest in digests if digest.startswith(f"{repository}@")), str(image.id))
 
+    def asks_registry(self, reference: str, *, patience: float) -> None:
+        """Let the engine ask the registry about an image, without pulling it; raises InfraError when none answers."""
+        with self._trouble(f"ask the registry about {reference}"), self._api_of(patience) as hasty:
+            hasty.inspect_distribution(reference)
+
     def tag(self, image_id: str, reference: str) -> None:
         """Give an image one more name."""
         repository, tag = reference.rsplit(":", 1)
