@@ -36,6 +36,7 @@ BUILDS_AT_ONCE = max(2, os.cpu_count() or 1)
 
 _POLL = 0.2
 _PATIENCE = 5.0
+_ITS_GPUS = "its GPUs"
 
 Maker = Callable[[Callable[[str], None]], tuple[Built, bool]]  # makes an image; says whether it was not there
 
@@ -106,12 +107,12 @@ class Run:
 
     def _look(self, host: str, pending: Sequence[Standing]) -> None:
         """Look from a container of the first base that can be had: some base has to be there anyway."""
-        self._progress.phase("hosts", 1)
-        self._progress.begin(host)
+        self._progress.phase("host", 1)
+        self._progress.begin(_ITS_GPUS)
         error: HarnessError = InfraError("no image")
         for source in {s.cell.image.name: s.cell.image.source for s in pending}.values():
             try:
-                base = self._bases.provide(source, lambda text: self._progress.note(host, text))
+                base = self._bases.provide(source, lambda text: self._progress.note(_ITS_GPUS, text))
                 seen = hosts.look(self._engine, base.reference, self._project.state, host)
             except HarnessError as failed:
                 error = failed
@@ -119,9 +120,9 @@ class Run:
                     break
             else:
                 shown = ", ".join(gpu.gfx for gpu in seen.topology.gpus) or "no AMD GPU"
-                self._progress.end(host, f"{shown}; Linux {seen.kernel}")
+                self._progress.end(_ITS_GPUS, f"{shown}; Linux {seen.kernel}")
                 return
-        self._progress.end(host, str(error))
+        self._progress.end(_ITS_GPUS, str(error))
         raise error
 
     # Images

@@ -77,6 +77,7 @@ class Schedule:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._reason: str | None = None
+        self._lost = False  # the engine is: what is asked of it now takes until it is given up
         self._workers = ThreadPoolExecutor(jobs, thread_name_prefix="cell")
         # Removing a container takes as long as starting one; it need not hold up the next cell.
         self._cleaners = ThreadPoolExecutor(2, thread_name_prefix="clean")
@@ -103,7 +104,7 @@ class Schedule:
         self._reason = self._reason or reason
         self._stopped.set()
         with self._lock:
-            live = list(self._live)
+            live = [] if self._lost else list(self._live)
         killers = [threading.Thread(target=self._engine.kill, args=(container,)) for container in live]
         for killer in killers:
             killer.start()
@@ -196,12 +197,14 @@ class Schedule:
 
     def _trouble(self, error: InfraError, number: int, limit: float) -> Trial:
         if not self._stopped.is_set() and not self._engine.answers():
+            self._lost = True
             self.stop(str(error).rstrip("."))
         return Trial(number=number, limit=limit, vanished=True, trouble=str(error))
 
     def _remove(self, container: str) -> None:
         try:
-            self._engine.remove(container)
+            if not self._lost:
+                self._engine.remove(container)
         except InfraError as error:
             # The engine is gone or stuck; the next run removes what this one could not.
             if not self._stopped.is_set():
