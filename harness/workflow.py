@@ -255,6 +255,7 @@ class Run:
         if self._stopped.is_set():
             schedule.stop("interrupted")
         # The disk of another host is not ours to see: a folder of the same name here is another one.
-        watch = limits.DiskWatch(self._engine.facts(), schedule.stop) if self._site.host is None else None
+        is_here = self._engine.endpoint.url.startswith("unix://")
+        watch = limits.DiskWatch(self._engine.facts(), schedule.stop) if is_here else None
         with watch or contextlib.nullcontext():
             schedule.run(jobs)

@@ -117,6 +117,22 @@ def test_a_matrix_runs_here_and_behind_ssh(
     assert harness(matrix, "run", ENGINE="unix:///nonexistent", PATH="").status == 0  # nothing is asked again
 
 
+def test_the_engine_of_a_run_may_be_behind_ssh(
+    project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd
+) -> None:
+    matrix = project(repros={"r": repro_text("true")})
+    with_base(project, engine, private_engine, matrix)
+    silent = harness(matrix, "run", PATH=sshd.path, DOCKER_HOST=sshd.host)
+    assert silent.status == 3
+    assert (
+        f"{sshd.host}, which DOCKER_HOST names. The host {sshd.host} cannot be reached: nothing listens" in silent.err
+    )
+    sshd.start()
+    done = harness(matrix, "run", "--engine", sshd.host, PATH=sshd.path)
+    assert done.status == 0, done.err
+    assert len(of_project(private_engine.url, matrix)[1]) == 2
+
+
 def test_a_matrix_runs_behind_tcp_alone(project: Write, engine: Engine, private_engine: PrivateEngine) -> None:
     relay = Relay(private_engine.url)
     text = f"images: [{PLAIN}]\ndevices: [{devices(far=relay.host)}]\nrepros: [r]\n"
