@@ -101,7 +101,7 @@ class _Fleet:
         """Note why the cells of a host have no answer, and go on without it."""
         told = self._told(host, error)
         if isinstance(error, InfraError) and "harness run" not in str(told):
-            told = InfraError(f"{told} Its other cells have no answer yet; `harness run` completes them.")
+            told = InfraError(f"{told} `harness run` completes its cells once it answers.")
         self._here.shelf_of(host).note_trouble(THE_HOST, str(told))
         self._errors.append(told)
         side.say(str(told))

@@ -75,7 +75,8 @@ def is_over(project: Project, run: str) -> bool:
     if not path.exists():
         return True
     try:
-        with FileLock(path, timeout=0):
+        # Runs on several hosts ask at once, and none may take the other's asking for the run itself.
+        with FileLock(path, timeout=0.5):
             pass
     except Timeout:
         return False
@@ -107,7 +108,7 @@ def remove_containers(project: Project, engine: Engine) -> int:
 
 def remove_scratch(project: Project) -> None:
     """Remove scratch folders whose process, which their names begin with, is gone."""
-    for folder in (project.state / "tmp").glob("*-*"):
+    for folder in (*project.state.glob("tmp/*-*"), *project.state.glob("hosts/*/tmp/*-*")):
         if not Path("/proc", folder.name.partition("-")[0]).exists():
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -39,6 +39,7 @@ BUILDS_AT_ONCE = max(2, os.cpu_count() or 1)
 
 _POLL = 0.2
 _PATIENCE = 5.0
+_ITS_GPUS = "its GPUs"
 
 Maker = Callable[[Callable[[str], None]], tuple[Built, bool]]  # makes an image; says whether it was not there
 
@@ -124,12 +125,12 @@ class Run:
 
     def _look(self, host: str, pending: Sequence[Standing]) -> None:
         """Look from a container of the first base that can be had: some base has to be there anyway."""
-        self._progress.phase("hosts", 1)
-        self._progress.begin(host)
+        self._progress.phase("host", 1)
+        self._progress.begin(_ITS_GPUS)
         error: HarnessError = InfraError("no image")
         for source in {s.cell.image.name: s.cell.image.source for s in pending}.values():
             try:
-                base = self._bases.provide(source, lambda text: self._progress.note(host, text))
+                base = self._bases.provide(source, lambda text: self._progress.note(_ITS_GPUS, text))
                 seen = hosts.look(self._engine, base.reference, self._project.state, host)
             except HarnessError as failed:
                 error = failed
@@ -137,9 +138,9 @@ class Run:
                     break
             else:
                 shown = ", ".join(gpu.gfx for gpu in seen.topology.gpus) or "no AMD GPU"
-                self._progress.end(host, f"{shown}; Linux {seen.kernel}")
+                self._progress.end(_ITS_GPUS, f"{shown}; Linux {seen.kernel}")
                 return
-        self._progress.end(host, str(error))
+        self._progress.end(_ITS_GPUS, str(error))
         raise error
 
     # Images
@@ -312,6 +313,7 @@ class Run:
         if self._stopped.is_set():
             schedule.stop("interrupted")
         # The disk of another host is not ours to see: a folder of the same name here is another one.
-        watch = limits.DiskWatch(self._facts, schedule.stop) if self._site.host is None else None
+        is_here = self._engine.endpoint.url.startswith("unix://")
+        watch = limits.DiskWatch(self._facts, schedule.stop) if is_here else None
         with watch or contextlib.nullcontext():
             schedule.run(jobs)

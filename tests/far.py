@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import socket
+import ssl
 import subprocess
 import threading
 from pathlib import Path
@@ -97,6 +99,22 @@ class Sshd:
             self.process.wait()
         self.process = None
 
+    def freeze(self) -> None:
+        """Fall silent, as a host without power does: connections stay, and nothing comes through them."""
+        assert self.process
+        for child in (*descendants(self.process.pid), self.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGSTOP)
+
+    def clients(self) -> list[int]:
+        """Return the ssh clients that use this test's configuration."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if f"{self.root}/ssh_config".encode() in path.read_bytes():
+                    found.append(int(path.parent.name))
+        return found
+
     def close(self) -> None:
         self.kill()
         if self._made:
@@ -123,7 +141,8 @@ def descendants(pid: int) -> list[int]:
 class Relay:
     """A port of loopback whose connections go on to an engine's socket."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self._target = url.removeprefix("unix://")
         self.port = free_port()
         self._ends: list[socket.socket] = []
@@ -145,6 +164,7 @@ class Relay:
                 return
             far = socket.socket(socket.AF_UNIX)
             try:
+                near = self._tls.wrap_socket(near, server_side=True) if self._tls else near
                 far.connect(self._target)
             except OSError:
                 near.close()
@@ -160,6 +180,29 @@ class Relay:
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
         self._listener, self._ends = None, []
+
+
+def certificates(folder: Path) -> ssl.SSLContext:
+    """Make an authority, a server and a client as https://docs.docker.com/engine/security/protect-access/ does."""
+    folder.mkdir()
+
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+    new = ("req", "-newkey", "rsa:2048", "-nodes")
+    openssl(*new, "-x509", "-subj", "/CN=ca", "-keyout", "ca-key.pem", "-out", "ca.pem", "-days", "2")
+    (folder / "names").write_text("subjectAltName = IP:127.0.0.1\n")
+    for name in ("server", "client"):
+        openssl(*new, "-subj", f"/CN={name}", "-keyout", f"{name}-key.pem", "-out", f"{name}.csr")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca-key.pem", "-CAcreateserial",
+                "-out", f"{name}-cert.pem", "-days", "2", "-extfile", "names")  # fmt: skip
+    for old, new_name in (("client-cert.pem", "cert.pem"), ("client-key.pem", "key.pem")):
+        (folder / old).rename(folder / new_name)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "server-cert.pem", folder / "server-key.pem")
+    context.load_verify_locations(folder / "ca.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 def _pass_on(one: socket.socket, other: socket.socket) -> None:

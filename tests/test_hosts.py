@@ -19,9 +19,9 @@ from harness.leftovers import project_id
 from harness.plan.project import read
 from harness.run.endpoints import Endpoint
 from harness.run.engine import LABEL_PROJECT, Engine
-from harness.run.install import need_tool, which
+from harness.run.install import need_tool
 from tests.conftest import HARNESS, PLAIN, Ended, Write, harness, repro_text
-from tests.far import Relay, Sshd, free_port
+from tests.far import Relay, Sshd, certificates, free_port
 from tests.test_run import recorded, wait_for
 from tests.test_trouble import PrivateEngine, base_tag, private_engine, project_copy
 
@@ -117,6 +117,22 @@ def test_a_matrix_runs_here_and_behind_ssh(
     assert harness(matrix, "run", ENGINE="unix:///nonexistent", PATH="").status == 0  # nothing is asked again
 
 
+def test_the_engine_of_a_run_may_be_behind_ssh(
+    project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd
+) -> None:
+    matrix = project(repros={"r": repro_text("true")})
+    with_base(project, engine, private_engine, matrix)
+    silent = harness(matrix, "run", PATH=sshd.path, DOCKER_HOST=sshd.host)
+    assert silent.status == 3
+    assert (
+        f"{sshd.host}, which DOCKER_HOST names. The host {sshd.host} cannot be reached: nothing listens" in silent.err
+    )
+    sshd.start()
+    done = harness(matrix, "run", "--engine", sshd.host, PATH=sshd.path)
+    assert done.status == 0, done.err
+    assert len(of_project(private_engine.url, matrix)[1]) == 2
+
+
 def test_a_matrix_runs_behind_tcp_alone(project: Write, engine: Engine, private_engine: PrivateEngine) -> None:
     relay = Relay(private_engine.url)
     text = f"images: [{PLAIN}]\ndevices: [{devices(far=relay.host)}]\nrepros: [r]\n"
@@ -129,6 +145,22 @@ def test_a_matrix_runs_behind_tcp_alone(project: Write, engine: Engine, private_
         assert verdicts(matrix) == {("r", "none"): "pass"}  # one host needs no name
         planned = harness(matrix, "plan", "--commands").out
         assert f"docker -H {relay.host} run" in planned
+    finally:
+        relay.close()
+
+
+def test_tcp_with_tls_takes_docker_s_own_variables(
+    project: Write, engine: Engine, private_engine: PrivateEngine, tmp_path: Path
+) -> None:
+    relay = Relay(private_engine.url, tls=certificates(tmp_path / "tls"))
+    text = f"images: [{PLAIN}]\ndevices: [{devices(far=relay.host)}]\nrepros: [r]\n"
+    matrix = project(matrix=text, repros={"r": repro_text("true")})
+    with_base(project, engine, private_engine, matrix)
+    relay.start()
+    try:
+        assert harness(matrix, "run").status == 3  # without a certificate nobody is let in
+        done = harness(matrix, "run", DOCKER_TLS_VERIFY="1", DOCKER_CERT_PATH=str(tmp_path / "tls"))
+        assert done.status == 0, done.err
     finally:
         relay.close()
 
@@ -212,13 +244,14 @@ def broken(matrix: Path, kill: Callable[[], None], path: str) -> Ended:
     return Ended(running.returncode, out, err)
 
 
-@pytest.mark.parametrize("what", ["engine", "sshd"])
+@pytest.mark.parametrize("what", ["engine", "sshd", "silence"])
 def test_a_host_that_goes_away_in_the_middle_costs_its_own_cells(
     project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd, what: str
 ) -> None:
     matrix = middle(project, engine, private_engine, sshd.host)
     sshd.start()
-    done = broken(matrix, private_engine.kill if what == "engine" else sshd.kill, sshd.path)
+    ways = {"engine": private_engine.kill, "sshd": sshd.kill, "silence": sshd.freeze}
+    done = broken(matrix, ways[what], sshd.path)
     assert done.status == 3
     assert sshd.host in done.err
     assert "`harness run`" in done.err
@@ -228,6 +261,8 @@ def test_a_host_that_goes_away_in_the_middle_costs_its_own_cells(
         ("quick", there): "pass", ("slow", there): "inconclusive",
     }  # fmt: skip
     assert sshd.host in table(matrix)["slow", there]["reason"]
+    if what == "silence":
+        sshd.kill()
     (private_engine if what == "engine" else sshd).start()
     again = harness(matrix, "run", PATH=sshd.path)
     assert again.status == 0, again.err
@@ -277,7 +312,7 @@ def test_nothing_is_left_on_a_host_when_a_run_is_ended(
         assert harness(matrix, "run", PATH=sshd.path).status == 0  # the next run removes what a killed one left
     for url in (private_engine.url, engine.endpoint.url):
         assert [(c["State"], c["Status"]) for c in of_project(url, matrix)[0]] == [], (url, err)
-    assert which("ssh")
+    wait_for(lambda: not sshd.clients())
 
 
 def _take_interrupts() -> None:

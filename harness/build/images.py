@@ -116,7 +116,8 @@ _REASONS = (
 def explain(name: str, error: BuildError, log: Path) -> HarnessError:
     """Turn a failed build into one sentence: what a matrix asked wrongly, or what the host could not give."""
     text = f"{error.log}\n{error.message}"
-    shown = Path(*log.parts[-4:])
+    # From the project's state folder on: .harness/logs/… here, .harness/hosts/… for the engine of another host.
+    shown = Path(*log.parts[-6 if log.parts[-5] == "hosts" else -4 :])
     for pattern, reason in _REASONS:
         if pattern.search(text):
             return InfraError(f"The image {name} could not be built: {reason}. The whole log is {shown}.")

@@ -40,6 +40,7 @@ LABEL_RUN = "rocm-harness.run"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _FILL_TIMEOUT = 60.0
 _CONNECT_TIMEOUT = 10
+_ANY_VERSION = "1.41"  # for asking which version there is, which needs none
 # A host that lost its power closes no connection: ask after 15 s of silence, and give up after three times 5 s more.
 _LIVELY = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -84,9 +85,18 @@ def _connect(url: str, *, timeout: int, connections: int) -> docker.DockerClient
     if not url.startswith("tcp://"):
         return docker.DockerClient(base_url=url, timeout=timeout, max_pool_size=connections)
     settings: Any = docker.utils.kwargs_from_env(environment={**os.environ, "DOCKER_HOST": url})
+    asking = _over_network(settings, timeout, 1, _ANY_VERSION)
+    with contextlib.closing(asking):
+        version = asking.version(api_version=False)["ApiVersion"]
+    return _over_network(settings, timeout, connections, version)
+
+
+def _over_network(settings: Any, timeout: int, connections: int, version: str) -> docker.DockerClient:  # noqa: ANN401
     # Of the two, the first bounds connecting: to a host without power that would take minutes.
     both: Any = (min(timeout, _CONNECT_TIMEOUT), timeout)
-    client = docker.DockerClient(**settings, timeout=both)
+    client = docker.DockerClient(**settings, timeout=both, version=version)
+    # requests would have REQUESTS_CA_BUNDLE, a company's for the Internet, stand above the authority of the engine.
+    client.api.trust_env = "tls" not in settings
     for scheme in ("http://", "https://"):
         client.api.mount(scheme, _Network(pool_maxsize=connections))
     return client

@@ -91,6 +91,7 @@ class Schedule:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._reason: str | None = None
+        self._lost = False  # the engine is: what is asked of it now takes until it is given up
         self._workers = ThreadPoolExecutor(jobs, thread_name_prefix="cell")
         # Cells that wait for a GPU must not keep those that need none from running.
         self._gpu_workers = ThreadPoolExecutor(max(gpus, 1), thread_name_prefix="gpu-cell")
@@ -122,7 +123,7 @@ class Schedule:
         self._reason = self._reason or reason
         self._stopped.set()
         with self._lock:
-            live = list(self._live)
+            live = [] if self._lost else list(self._live)
         killers = [threading.Thread(target=self._engine.kill, args=(container,)) for container in live]
         for killer in killers:
             killer.start()
@@ -236,14 +237,17 @@ class Schedule:
 
     def _trouble(self, error: InfraError, number: int, limit: float) -> Trial:
         if not self._stopped.is_set() and not self._engine.answers():
+            self._lost = True
             self.stop(str(error).rstrip("."))
         return Trial(number=number, limit=limit, vanished=True, trouble=str(error))
 
     def _remove(self, container: str) -> None:
         try:
-            self._engine.remove(container)
-            if attendant := self._attendants.pop(container, None):
-                self._engine.remove(attendant)
+            attendant = self._attendants.pop(container, None)
+            if not self._lost:
+                self._engine.remove(container)
+                if attendant:
+                    self._engine.remove(attendant)
         except InfraError as error:
             # The engine is gone or stuck; the next run removes what this one could not.
             if not self._stopped.is_set():

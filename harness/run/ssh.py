@@ -7,6 +7,7 @@ ssh opens further connections by itself. Nothing ever asks: BatchMode. https://d
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import select
@@ -232,9 +233,15 @@ class Tunnels:
             if tunnel := self._open.pop(host, None):
                 tunnel.close()
 
+    def close(self) -> None:
+        """Close all tunnels."""
+        for host in list(self._open):
+            self.leave(host)
+
     def _lock(self, host: str) -> threading.Lock:
         with self._guard:
             return self._locks.setdefault(host, threading.Lock())
 
 
 TUNNELS = Tunnels()
+atexit.register(TUNNELS.close)

@@ -45,7 +45,9 @@ def explain(host: str, said: str, *, engine: bool = False) -> str:
     what = "The engine of" if engine else "The host"
     if found is None:
         return f"{what} {host} cannot be reached: {last or 'ssh ended without a word'}."
-    return f"{what} {host} cannot be reached: {found.format(**_words(host))}." + (f" ({last})" if last else "")
+    sentence = found.format(**_words(host))
+    end = "" if sentence.endswith("?") else "."
+    return f"{what} {host} cannot be reached: {sentence}{end}" + (f" ({last})" if last else "")
 
 
 def _words(host: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,12 @@ def test_a_plan_names_hosts_where_there_are_several_and_asks_none(project: Write
         "r / plain / mi300 / local: to build, then 1 to run (ssh://me@node1.invalid was not looked at yet)",
         "r / plain / soft / local: skip: needs hardware; device software gfx90a @ node2 does not offer it",
     ]
+
+
+def test_the_matrix_of_the_documentation_can_be_planned(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/hosts.md").read_text()
+    (text,) = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "matrix.yaml").write_text(text)
+    done = harness(tmp_path / "matrix.yaml", "plan", seconds=60)
+    assert done.status == 0, done.err
+    assert " / mi210 / local: to build" in done.out
