@@ -69,7 +69,12 @@ class Rooms:
     def _prepared(self, home: Home) -> HomeGrant:
         if served(home) and self.program is None:
             raise InfraError("The file system of restricted homes could not be built; the error above says why.")
-        granted = homes.grant(home, image=self.program or "", fuse=self._has_fuse() if served(home) else False)
+        fuse = served(home) and self._has_fuse()
+        if isinstance(home, RestrictedHome) and home.means == "fuse" and not fuse:
+            raise InfraError(
+                f"homes: {home.name}: no FUSE file system can be mounted by this engine; see docs/homes.md."
+            )
+        granted = homes.grant(home, image=self.program or "", fuse=fuse)
         if isinstance(home, NfsHome | BindHome):
             self._try(home, granted)
         return granted

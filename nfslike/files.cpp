@@ -4,6 +4,7 @@
 // the export has root_squash (exports(5)). So the kernel itself decides here what is EACCES and what EPERM: with another
 // identity than 0 the capabilities over files are gone.
 #include "files.hpp"
+#include "locks.hpp"
 #include "rules.hpp"
 
 #include <cerrno>
@@ -12,7 +13,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <string>
-#include <sys/file.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -283,18 +283,6 @@ int fs_release(const char *path, fuse_file_info *info) {
   return 0;
 }
 
-int fs_lock(const char *path, fuse_file_info *, int, struct flock *range) {
-  if (range->l_type == F_UNLCK)
-    return 0; // libfuse asks for this at every close; nothing was ever locked
-  return serve("fcntl lock", Kind::lock, path, [] { return 0; });
-}
-
-int fs_flock(const char *path, fuse_file_info *, int operation) {
-  if (operation & LOCK_UN)
-    return 0;
-  return serve("flock", Kind::lock, path, [] { return 0; });
-}
-
 void *fs_init(fuse_conn_info *, fuse_config *config) {
   config->use_ino = 1;
   // Every look goes to the server, so that what it refuses is refused at once.
@@ -330,9 +318,7 @@ fuse_operations operations() {
   all.statfs = fs_statfs;
   all.fsync = fs_fsync;
   all.release = fs_release;
-  if (rules.no_locks) {
-    all.lock = fs_lock;
-    all.flock = fs_flock;
-  }
+  all.lock = lock_range;
+  all.flock = lock_file;
   return all;
 }

@@ -4,5 +4,5 @@
 #define FUSE_USE_VERSION 31
 #include <fuse.h>
 
-// Return the operations; those of locks only where locks are refused: else the kernel keeps them by itself.
+// Return all of them.
 fuse_operations operations();

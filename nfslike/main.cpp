@@ -123,8 +123,9 @@ int main(int count, char **words) {
   mount_there(target, fuse);
   // Asked for a mount point /dev/fd/N, libfuse (3.3 and later) serves the connection that is open there.
   std::string point = "/dev/fd/" + std::to_string(fuse);
-  char name[] = "nfslike", foreground[] = "-f";
-  char *arguments[] = {name, foreground, point.data(), nullptr};
+  // Each call that waits for a lock has a thread; those that would free it need one, too.
+  char name[] = "nfslike", foreground[] = "-f", threads[] = "-omax_threads=256";
+  char *arguments[] = {name, foreground, threads, point.data(), nullptr};
   fuse_operations all = operations();
-  return fuse_main(3, arguments, &all, nullptr);
+  return fuse_main(4, arguments, &all, nullptr);
 }

@@ -11,7 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -252,6 +252,7 @@ def test_a_server_that_hangs_is_given_up(
     wait_for(gone)
 
 
+MEANS: tuple[Literal["auto", "fuse", "engine"], ...] = ("auto", "fuse", "engine")
 RESTRICTED = "{kind: restricted, no_locks: true}"
 
 
@@ -308,6 +309,12 @@ def test_an_engine_without_fuse_is_told_from_one_with_it(engine: Engine, monkeyp
     assert beside.has_fuse(engine, image)
     monkeypatch.setattr(restricted, "FUSE", "/dev/there-is-no-such-device")
     assert not beside.has_fuse(engine, image)
+    told: dict[str, HarnessError | None] = {}
+    made = Rooms(engine=engine, image=image, program=image, failed=told.__setitem__)
+    made.prepare({means: RestrictedHome(kind="restricted", no_locks=True, name=means, means=means) for means in MEANS})
+    assert set(made.grants) == {"auto", "engine"}
+    assert all(granted.means.startswith("the engine: a seccomp profile") for granted in made.grants.values())
+    assert "no FUSE file system" in str(told["home fuse"])
 
 
 def test_results_do_not_depend_on_who_looks(project: Write) -> None:

@@ -62,7 +62,8 @@ class Failed(_Frozen):
 class HomeWrites(_Frozen):
     """What became known of a home; ``by`` says how: ``log`` knows every refusal, ``walk`` what was left and printed.
 
-    ``writable`` is None where nobody looked. ``locks`` are paths that were locked in vain, or lock files.
+    ``writable`` is None where nobody looked. ``locks`` are paths that were locked, also in vain; from a walk, those of
+    lock files.
     """
 
     file_system: str = ""
@@ -87,19 +88,19 @@ def read(trial: Trial, *, means: str = "") -> HomeWrites:
     seen = trial.home
     printed = _printed(trial)
     if seen.log is not None:
-        wrote, failed, left_out = _from_log(seen.log)
+        wrote, failed, locked, left_out = _from_log(seen.log)
         # Where a path is refused half-way, only the program knows to where it was going.
         known = {item.path for item in failed} | {UNNAMED}
         failed += [item for item in printed if item.path not in known]
     else:
         wrote = [Wrote(path=path, bytes=size, cache=_cache(path)) for _, size, path in seen.files if path]
-        failed, left_out = printed, 0
-    return _summed(seen, means, wrote, failed, left_out)
+        failed, locked, left_out = printed, [item.path for item in wrote if _LOCK_FILE.match(item.path)], 0
+    return _summed(seen, means, wrote, failed, locked, left_out)
 
 
-def _summed(seen: HomeSeen, means: str, wrote: Sequence[Wrote], failed: Sequence[Failed], left_out: int) -> HomeWrites:
-    locks = [item.path for item in failed if item.op in _LOCKS]
-    locks += [item.path for item in wrote if _LOCK_FILE.match(item.path)]
+def _summed(
+    seen: HomeSeen, means: str, wrote: Sequence[Wrote], failed: Sequence[Failed], locked: Sequence[str], left_out: int
+) -> HomeWrites:
     beyond = max(len(wrote) - MOST_NAMED, 0) + max(len(failed) - MOST_NAMED, 0)
     return HomeWrites(
         file_system=seen.file_system,
@@ -108,7 +109,7 @@ def _summed(seen: HomeSeen, means: str, wrote: Sequence[Wrote], failed: Sequence
         writable=seen.writable,
         wrote=tuple(wrote[:MOST_NAMED]),
         failed=tuple(failed[:MOST_NAMED]),
-        locks=tuple(dict.fromkeys(locks))[:MOST_NAMED],
+        locks=tuple(dict.fromkeys(locked))[:MOST_NAMED],
         left_out=left_out + beyond,
     )
 
@@ -118,20 +119,24 @@ def _cache(path: str) -> str | None:
     return found.name if found else None
 
 
-def _from_log(text: str) -> tuple[list[Wrote], list[Failed], int]:
+def _from_log(text: str) -> tuple[list[Wrote], list[Failed], list[str], int]:
     sizes: dict[str, int] = {}
-    failed, left_out = [], 0
+    failed: list[Failed] = []
+    locked: list[str] = []
+    left_out = 0
     for line in text.splitlines():
         entry = _entry(line)
         left_out += int(entry.get("left_out", 0))
         if not (path := entry.get("path")):
             continue
+        if entry["op"] in _LOCKS:
+            locked.append(path)
         if name := entry.get("errno"):
             failed.append(Failed(op=entry["op"], path=path, errno=name, count=entry["count"], cache=_cache(path)))
-        else:
+        elif entry["op"] not in _LOCKS:
             sizes[path] = sizes.get(path, 0) + int(entry["bytes"])
     wrote = [Wrote(path=path, bytes=size, cache=_cache(path)) for path, size in sizes.items()]
-    return wrote, failed, left_out
+    return wrote, failed, locked, left_out
 
 
 def _entry(line: str) -> dict[str, Any]:
@@ -197,6 +202,8 @@ def sentence(writes: HomeWrites | None) -> str | None:
         said.append(f"and {len(groups) - 4} more")
     if not said:
         return None
+    if writes.by == "log" and any(item.errno == "EACCES" for item in writes.failed):
+        said.append("where uid 0 is taken for nobody, `user:` with the owner's uid:gid is let in")
     how = f"; made by {writes.means}" if writes.means and writes.by == "walk" else ""
     return f"home: {'; '.join(said)}{how}"
 

@@ -113,7 +113,11 @@ def _after(value: object) -> object:
 
 
 class RestrictedHome(AnyHome):
-    """A fresh directory that behaves like a troublesome NFS export, without any server; behaviours can be combined."""
+    """A fresh directory that behaves like a troublesome NFS export, without any server; behaviours can be combined.
+
+    Which errors an export gives is from exports(5) (root_squash), nfs(5) (lock, ro), fcntl(2) (ENOLCK) and errno(3)
+    (ESTALE): https://man7.org/linux/man-pages/man5/exports.5.html, https://man7.org/linux/man-pages/man2/fcntl.2.html
+    """
 
     kind: Literal["restricted"]
     name: Name = "restricted"

@@ -70,6 +70,7 @@ def test_where_a_path_is_refused_half_way_the_program_says_where_it_was_going() 
     said = "[Errno 13] Permission denied: '/home/repro/.cache/miopen/3.2.0'"
     found = homes.read(trial(HomeSeen(file_system="fuse.restricted", log=log), said))
     assert found.caches == ("MIOpen kernel cache",)
+    assert "`user:` with the owner's uid:gid" in str(homes.sentence(found))
     assert [(item.op, item.errno) for item in found.failed] == [("getattr", "EACCES"), ("printed", "EACCES")]
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.run.trials import Output, Trial, read
+from harness.run.trials import HomeSeen, Output, Trial, read
 
 
 def frame(
@@ -65,3 +65,22 @@ def test_what_a_repro_prints_into_the_stream_is_not_believed() -> None:
     forged = b"trial 1\nn trial\nend 1\nbuild started\nx end 1\n" + b"\xff" * 50 + b"\n"
     (trial,) = read([b"n build 0\n", forged, frame(1, status=3), forged], limit=60, nonce="n")
     assert (trial.status, trial.vanished) == (3, False)
+
+
+def test_what_was_seen_of_a_home_comes_back_and_a_torn_entry_is_left_out() -> None:
+    def coded(data: bytes) -> str:
+        return base64.b64encode(data).decode()
+
+    def seen(line: str) -> HomeSeen:
+        stream = frame(1).replace(b"n end 1\n", f"n {line}\nn end 1\n".encode())
+        (trial,) = read([b"n build 0\n" + stream], limit=60, nonce="n")
+        assert not trial.vanished
+        return trial.home
+
+    files = b"f 12 a b/c\n\0d 4096 .cache\0f 7 to"
+    assert seen(f"home ext4 yes {coded(files)} ") == HomeSeen(
+        file_system="ext4", writable=True, files=(("f", 12, "a b/c\n"), ("d", 4096, ".cache"))
+    )
+    assert seen("home nfs4 no  ") == HomeSeen(file_system="nfs4", writable=False)
+    assert seen(f"home fuse.restricted   {coded(b'{}')}") == HomeSeen(file_system="fuse.restricted", log="{}")
+    assert seen("home torn") == HomeSeen()
