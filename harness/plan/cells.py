@@ -19,6 +19,7 @@ from harness.plan.models import Image, Limits, Matrix, Rule, Selection, Wider
 from harness.plan.repros import Case, ReproFolder
 from harness.plan.values import typed
 
+_MOST_SHOWN = 12  # names in a message
 AXES = ("image", "device", "home", "environment")
 
 
@@ -176,7 +177,9 @@ def require(value: object, known: Sequence[object], at: tuple[int | str, ...]) -
     if _listed(value, known):
         return
     near = difflib.get_close_matches(str(value), [str(name) for name in known], n=1)
-    shown = ", ".join(dict.fromkeys(map(repr, known))) or "none"
+    names = list(dict.fromkeys(map(repr, known)))
+    more = f", … ({len(names)} in all)" if len(names) > _MOST_SHOWN else ""
+    shown = (", ".join(names[:_MOST_SHOWN]) or "none") + more
     raise MisnamedError(at, f"{value!r} is not there; {f'did you mean {near[0]!r}?' if near else f'known: {shown}'}")
 
 

@@ -16,7 +16,7 @@ EXAMPLES = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "homes.md").read_te
 def test_the_examples_of_the_documentation_can_be_planned(project: Write, number: int) -> None:
     text = EXAMPLES[number]
     whole = text if "images:" in text else f"images: [{PLAIN}]\nrepros: [r]\n{text}"
-    matrix = project(matrix=whole, repros={"r": repro_text("true"), "my_conv2d": repro_text("true")})
+    matrix = project(matrix=whole, repros={"r": repro_text("true"), "my_bug": repro_text("true")})
     done = harness(matrix, "plan", "--commands")
     assert done.status == 0, done.err
     assert "docker run" in done.out
