@@ -33,12 +33,8 @@ class Context:
     @property
     def spec_hash(self) -> str:
         """Hash everything that decides the image: the Dockerfile and the files, without those of the host."""
-        digest = hashlib.sha256(self.dockerfile.encode())
-        for path, file in sorted(self.files.items()):
-            if not path.startswith(HOST):
-                digest.update(f"\0{path}\0{file.executable}\0{len(file.content)}\0".encode())
-                digest.update(file.content)
-        return digest.hexdigest()
+        ours = {path: file for path, file in self.files.items() if not path.startswith(HOST)}
+        return hash_files(ours, self.dockerfile)
 
     @property
     def tag(self) -> str:
@@ -63,6 +59,15 @@ class Context:
         if folder.exists():
             shutil.rmtree(folder)
         fresh.rename(folder)
+
+
+def hash_files(files: Mapping[str, File], beside: str = "") -> str:
+    """Hash files with their names, and a text beside them."""
+    digest = hashlib.sha256(beside.encode())
+    for path, file in sorted(files.items()):
+        digest.update(f"\0{path}\0{file.executable}\0{len(file.content)}\0".encode())
+        digest.update(file.content)
+    return digest.hexdigest()
 
 
 def read_tree(root: Path, prefix: str) -> dict[str, File]:

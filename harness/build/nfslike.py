@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from harness.build.context import File, read_tree
+from harness.build.context import File, hash_files, read_tree
 from harness.build.dockerfiles import Base, render_nfslike
 from harness.build.images import Built, Workshop
 from harness.plan.models import DistroSource
@@ -27,10 +26,7 @@ def sources() -> Mapping[str, File]:
 @cache
 def source_hash() -> str:
     """Hash the sources: results in homes that another state of them made are other results."""
-    digest = hashlib.sha256()
-    for path, file in sorted(sources().items()):
-        digest.update(f"{path}\0{len(file.content)}\0".encode() + file.content)
-    return digest.hexdigest()[:16]
+    return hash_files(sources())[:16]
 
 
 def provide(

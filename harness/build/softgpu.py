@@ -6,12 +6,11 @@ read-only.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from harness.build.builder import LABEL_BUILT_FOR, LABEL_SPEC, Builder
-from harness.build.context import File, read_tree
+from harness.build.context import File, hash_files, read_tree
 from harness.build.dockerfiles import REPOSITORY, Base, render_softgpu
 from harness.build.images import Built, Workshop
 from harness.plan.chips import SOFTGPU
@@ -38,10 +37,7 @@ def sources() -> Mapping[str, File]:
 @cache
 def source_hash() -> str:
     """Hash the sources: results that another state of them gave are other results."""
-    digest = hashlib.sha256()
-    for path, file in sorted(sources().items()):
-        digest.update(f"{path}\0{len(file.content)}\0".encode() + file.content)
-    return digest.hexdigest()[:16]
+    return hash_files(sources())[:16]
 
 
 def volume() -> str:
