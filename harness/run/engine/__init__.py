@@ -1,4 +1,4 @@
-"""Talk to the container engine. This is the only module that imports the Docker SDK.
+"""Talk to the container engine. This package is the only one that imports the Docker SDK.
 
 Works with Docker Engine 20.10 or later and with Podman's compatible socket; uses the API version the server speaks.
 """
@@ -8,9 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import re
-import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,14 +21,16 @@ import docker.errors
 import docker.utils
 import requests.adapters
 import requests.exceptions
-import urllib3.exceptions
-from docker.types import DeviceRequest, DriverConfig, LogConfig, Mount
 
 from harness.build.builder import BuildError
-from harness.errors import HarnessError, InfraError
+from harness.errors import InfraError
 from harness.run.container import ContainerSpec
-from harness.run.endpoints import Endpoint, Reply, search
+from harness.run.endpoints import Endpoint, Reply
+from harness.run.engine.connecting import TROUBLE, ask, connect, present
+from harness.run.engine.payload import creation
 from harness.run.ssh import TUNNELS
+
+__all__ = ["LABEL_PROJECT", "LABEL_RUN", "Ended", "Engine", "ask", "creation", "present"]
 
 # Labels by which containers of ours are found again; nothing without them is ever removed.
 LABEL_PROJECT = "rocm-harness.project"
@@ -39,24 +39,6 @@ LABEL_RUN = "rocm-harness.run"
 # The classic builder paints what a step writes to its standard error.
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _FILL_TIMEOUT = 60.0
-_CONNECT_TIMEOUT = 10
-_ANY_VERSION = "1.41"  # for asking which version there is, which needs none
-# A host that lost its power closes no connection: ask after 15 s of silence, and give up after three times 5 s more.
-_LIVELY = (
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 15),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
-    (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 30_000),
-)
-_TROUBLE = (
-    docker.errors.DockerException,
-    docker.errors.StreamParseError,  # a message of a build that broke off
-    requests.exceptions.RequestException,
-    urllib3.exceptions.HTTPError,  # the SDK reads streams past requests
-    OSError,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,59 +49,6 @@ class Ended:
     oom: bool
 
 
-class _Network(requests.adapters.HTTPAdapter):
-    """Carry requests over connections that notice when the other side is gone."""
-
-    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **settings: object) -> None:
-        """Have urllib3 set our options on every socket."""
-        super().init_poolmanager(connections, maxsize, block, socket_options=_LIVELY, **settings)
-
-
-def _connect(url: str, *, timeout: int, connections: int) -> docker.DockerClient:
-    """Return a client; with DOCKER_TLS_VERIFY set, tcp:// is TLS with the files of DOCKER_CERT_PATH, as for docker.
-
-    https://docs.docker.com/engine/security/protect-access/
-    """
-    if url.startswith("ssh://"):
-        return docker.DockerClient(base_url=TUNNELS.reach(url), timeout=timeout, max_pool_size=connections)
-    if not url.startswith("tcp://"):
-        return docker.DockerClient(base_url=url, timeout=timeout, max_pool_size=connections)
-    settings: Any = docker.utils.kwargs_from_env(environment={**os.environ, "DOCKER_HOST": url})
-    asking = _over_network(settings, timeout, 1, _ANY_VERSION)
-    with contextlib.closing(asking):
-        version = asking.version(api_version=False)["ApiVersion"]
-    return _over_network(settings, timeout, connections, version)
-
-
-def _over_network(settings: Any, timeout: int, connections: int, version: str) -> docker.DockerClient:  # noqa: ANN401
-    # Of the two, the first bounds connecting: to a host without power that would take minutes.
-    both: Any = (min(timeout, _CONNECT_TIMEOUT), timeout)
-    client = docker.DockerClient(**settings, timeout=both, version=version)
-    # requests would have REQUESTS_CA_BUNDLE, a company's for the Internet, stand above the authority of the engine.
-    client.api.trust_env = "tls" not in settings
-    for scheme in ("http://", "https://"):
-        client.api.mount(scheme, _Network(pool_maxsize=connections))
-    return client
-
-
-def ask(url: str, timeout: int = 5) -> Reply:
-    """Tell whether an engine answers at ``url``, refuses this user, or is silent."""
-    try:
-        with contextlib.closing(_connect(url, timeout=timeout, connections=1)) as client:
-            client.ping()
-        return Reply.ANSWERS
-    except HarnessError:
-        return Reply.SILENT
-    except _TROUBLE as error:
-        return Reply.DENIED if "Permission denied" in str(error) or "PermissionError" in str(error) else Reply.SILENT
-
-
-def present(override: str | None, say: Callable[[str], None]) -> Endpoint | None:
-    """Return the first engine that answers, without starting or installing one; None when there is none."""
-    endpoints = search(override, os.environ, say).endpoints
-    return next((endpoint for endpoint in endpoints if ask(endpoint.url) is Reply.ANSWERS), None)
-
-
 class Engine:
     """One connection to an engine; safe to use from several threads."""
 
@@ -128,7 +57,7 @@ class Engine:
         self.labels: dict[str, str] = {}  # of the containers that look into images; whoever runs says whose they are
         with self._trouble("connect to the container engine"):
             # No timeout of its own: builds are silent for minutes. Every wait of ours is bounded by its caller.
-            self._client = _connect(endpoint.url, timeout=600, connections=connections)
+            self._client = connect(endpoint.url, timeout=600, connections=connections)
             self._api: Any = self._client.api  # the stubs leave half of it untyped
 
     def close(self) -> None:
@@ -142,7 +71,7 @@ class Engine:
             yield
         except docker.errors.APIError as error:
             raise InfraError(f"The container engine could not {doing}: {error.explanation or error}") from error
-        except _TROUBLE as error:
+        except TROUBLE as error:
             reason = TUNNELS.reason(self.endpoint.url).rstrip(".") or _shortly(error)
             raise InfraError(
                 f"The container engine at {self.endpoint.url} stopped answering while it was asked to {doing}: "
@@ -367,7 +296,7 @@ class Engine:
             except requests.exceptions.Timeout as error:
                 raise TimeoutError from error
             finally:
-                with contextlib.suppress(*_TROUBLE):
+                with contextlib.suppress(*TROUBLE):
                     if container:
                         hasty.remove_container(container, force=True, v=True)
 
@@ -380,7 +309,7 @@ class Engine:
 
     def kill(self, container: str) -> None:
         """Stop a container at once; one that has ended or is gone is fine."""
-        with contextlib.suppress(*_TROUBLE):
+        with contextlib.suppress(*TROUBLE):
             self._api.kill(container)
 
     def remove(self, container: str, *, patience: float | None = None) -> None:
@@ -402,81 +331,6 @@ class Engine:
         with self._trouble("list containers"):
             found: list[Mapping[str, Any]] = self._api.containers(all=True, filters={"label": label})
             return found
-
-
-def creation(api: docker.APIClient, spec: ContainerSpec) -> dict[str, Any]:
-    """Translate a container's description into what the engine's API is asked for."""
-    host = api.create_host_config(
-        network_mode="none",
-        cap_drop=["ALL"],
-        cap_add=[*spec.powers.capabilities, *spec.wider.capabilities],
-        pid_mode="host" if spec.powers.host_processes else None,
-        volumes_from=list(spec.powers.volumes_of),
-        auto_remove=spec.powers.vanishes,
-        security_opt=_security(spec),
-        ipc_mode=spec.wider.ipc,
-        shm_size=spec.wider.shm_size,
-        read_only=True,
-        init=True,
-        pids_limit=spec.pids,
-        mem_limit=spec.memory,
-        # The same limit for memory and swap: what does not fit in memory is killed, not paged.
-        memswap_limit=spec.memory,
-        nano_cpus=int(spec.cpus * 1e9) if spec.cpus else None,
-        tmpfs=dict(spec.tmpfs),
-        mounts=_mounts(spec),
-        devices=[f"{outside}:{inside}:rw" for outside, inside in spec.devices.items()],
-        # In the form of requests: a name among the devices would be taken for a path.
-        device_requests=[DeviceRequest(driver="cdi", device_ids=list(spec.cdi))] if spec.cdi else None,
-        runtime=spec.runtime,
-        group_add=[str(group) for group in spec.groups],
-        # The kernel shows a GPU's node of the topology only to who may use its render node (kfd_priv.h,
-        # kfd_devcgroup_check_permission): whoever looks at the host's /sys may, though no node is given.
-        device_cgroup_rules=["c 226:* rw"] if spec.folders else None,
-        # The output is read as it comes; a copy on the engine's disk would grow without bound.
-        log_config=LogConfig(type="none"),
-    )
-    config: dict[str, Any] = api.create_container_config(
-        image=spec.image,
-        entrypoint=list(spec.entrypoint),
-        command=list(spec.command),
-        environment=dict(spec.environment),
-        user=spec.user,
-        labels=dict(spec.labels),
-        host_config=host,
-        network_disabled=True,
-    )
-    return config
-
-
-def _security(spec: ContainerSpec) -> list[str]:
-    """Return the security options; AppArmor and SELinux let no container mount, whatever its capabilities.
-
-    https://docs.docker.com/engine/security/apparmor/
-    """
-    # A home that is restricted by a filter of system calls needs it: what the matrix lifts stays lifted elsewhere.
-    seccomp = spec.seccomp or spec.wider.seccomp
-    options = ["no-new-privileges", *([f"seccomp={seccomp}"] if seccomp else [])]
-    return [*options, "apparmor=unconfined", "label=disable"] if "SYS_ADMIN" in spec.powers.capabilities else options
-
-
-def _mounts(spec: ContainerSpec) -> list[Mount]:
-    """Return fresh volumes, shared ones that are read-only and stay as they are, and those that are to be filled."""
-    fresh = [Mount(target=path, source=None, type="volume") for path in spec.volumes]
-    # Without no_copy the engine would copy what the image has there, and take over its owner, on the user's own files.
-    there = [
-        Mount(target=path, source=volume.name, type="volume", no_copy=True, labels=dict(spec.labels),
-              driver_config=DriverConfig("local", dict(volume.options)))
-        for path, volume in spec.written.items()
-    ]  # fmt: skip
-    there += [Mount(target=path, source=source, type="bind") for path, source in spec.binds.items()]
-    shared = [
-        Mount(target=path, source=name, type="volume", read_only=True, no_copy=True)
-        for path, name in spec.shared.items()
-    ]
-    filled = [Mount(target=path, source=name, type="volume") for path, name in spec.filled.items()]
-    folders = [Mount(target=path, source=name, type="bind", read_only=True) for path, name in spec.folders.items()]
-    return [*fresh, *there, *shared, *filled, *folders]
 
 
 def _shortly(error: BaseException) -> str:
