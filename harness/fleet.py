@@ -55,11 +55,13 @@ class _Fleet:
         self._runs: list[Run] = []
         self._errors: list[HarnessError] = []
         self._stopped = threading.Event()
+        self._alone = False
 
     def complete(self, parts: Mapping[str | None, Sequence[Standing]]) -> list[HarnessError]:
         """Complete the part of each host; return what kept cells from an answer."""
         runs = leftovers.runs_folder(self._here.project)
         runs.mkdir(parents=True, exist_ok=True)
+        self._alone = len(parts) == 1
         pool = ThreadPoolExecutor(len(parts), thread_name_prefix="host")
         with (
             leftovers.owned(self._here.project, self._name),
@@ -85,7 +87,7 @@ class _Fleet:
             run.stop("interrupted")
 
     def _serve(self, host: str | None, part: Sequence[Standing], writer: Writer) -> None:
-        side = Side(self._progress, self._names.get(host, ""))
+        side = self._progress if self._alone else Side(self._progress, self._names.get(host, ""))
         try:
             with opened(self._here, host, self._override, side.say) as site:
                 run = Run(self._here, site, side, self._name)
@@ -97,7 +99,7 @@ class _Fleet:
             if not self._stopped.is_set():
                 self._lost(host, error, side)
 
-    def _lost(self, host: str | None, error: HarnessError, side: Side) -> None:
+    def _lost(self, host: str | None, error: HarnessError, side: Progress) -> None:
         """Note why the cells of a host have no answer, and go on without it."""
         told = self._told(host, error)
         if isinstance(error, InfraError) and "harness run" not in str(told):

@@ -14,20 +14,31 @@ from typing import Any
 
 import pytest
 
+from harness.build.bootstrap import bootstrapped_name
 from harness.errors import InfraError
 from harness.leftovers import project_id
+from harness.plan.models import DistroSource
 from harness.plan.project import read
 from harness.run.endpoints import Endpoint
 from harness.run.engine import LABEL_PROJECT, Engine
 from harness.run.install import need_tool
-from tests.conftest import HARNESS, PLAIN, Ended, Write, harness, repro_text
+from tests.conftest import HARNESS, PLAIN, Ended, Write, harness, repro_text, results, write_project
 from tests.far import Relay, Sshd, certificates, free_port
 from tests.test_run import recorded, wait_for
-from tests.test_trouble import PrivateEngine, base_tag, private_engine, project_copy
+from tests.test_trouble import PrivateEngine, engine_of_its_own
 
 pytestmark = pytest.mark.engine
 
-__all__ = ["private_engine"]  # the fixture, for the tests below
+OTHER = PLAIN.replace("plain", "other")
+
+
+@pytest.fixture(scope="module")
+def private_engine(engine: Engine) -> Iterator[PrivateEngine]:
+    """Start an engine for all tests of this module, with the base that the machine's engine has."""
+    with engine_of_its_own() as made:
+        made.start()
+        made.load([base_tag(engine)])
+        yield made
 
 
 @pytest.fixture
@@ -50,9 +61,9 @@ def devices(**hosts: str) -> str:
     return ", ".join(f"{{kind: none, name: {name}, host: '{host}'}}" for name, host in hosts.items())
 
 
-def two(project: Write, host: str, **repros: str) -> Path:
+def two(project: Write, host: str, image: str = PLAIN, **repros: str) -> Path:
     names = ", ".join(repros)
-    text = f"images: [{PLAIN}]\ndevices: [{{kind: none, name: near}}, {devices(far=host)}]\nrepros: [{names}]\n"
+    text = f"images: [{image}]\ndevices: [{{kind: none, name: near}}, {devices(far=host)}]\nrepros: [{names}]\n"
     return project(matrix=text, repros=repros)
 
 
@@ -70,11 +81,13 @@ def verdicts(matrix: Path) -> dict[tuple[str, str], str]:
     return {place: item["verdict"] for place, item in table(matrix).items()}
 
 
-def with_base(project: Write, engine: Engine, private: PrivateEngine, matrix: Path) -> None:
-    """Start the private engine with the base that the machine's engine has."""
-    harness(project_copy(matrix), "run")
-    private.start()
-    private.load([base_tag(project, engine)])
+def base_tag(engine: Engine) -> str:
+    """Return the tag of the base on the machine's engine; a small project makes it there when it is missing."""
+    tag = bootstrapped_name(DistroSource(kind="distro", suite="bookworm", packages=()))
+    if engine.image_id(tag) is None:
+        with tempfile.TemporaryDirectory() as folder:
+            harness(write_project(Path(folder) / "project", repros={"quick": repro_text("true")}), "run")
+    return tag
 
 
 def of_project(url: str, matrix: Path) -> tuple[list[Any], list[Any]]:
@@ -90,8 +103,7 @@ def of_project(url: str, matrix: Path) -> tuple[list[Any], list[Any]]:
 def test_a_matrix_runs_here_and_behind_ssh(
     project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd
 ) -> None:
-    matrix = two(project, sshd.host, passes=repro_text("true", trials="2"), fails=repro_text("false"))
-    with_base(project, engine, private_engine, matrix)
+    matrix = two(project, sshd.host, OTHER, passes=repro_text("true", trials="2"), fails=repro_text("false"))
     sshd.start()
     tunnels = set(Path(tempfile.gettempdir()).glob("rocm-harness-ssh-*"))
     done = harness(matrix, "run", PATH=sshd.path)
@@ -121,7 +133,6 @@ def test_the_engine_of_a_run_may_be_behind_ssh(
     project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd
 ) -> None:
     matrix = project(repros={"r": repro_text("true")})
-    with_base(project, engine, private_engine, matrix)
     silent = harness(matrix, "run", PATH=sshd.path, DOCKER_HOST=sshd.host)
     assert silent.status == 3
     assert (
@@ -130,14 +141,13 @@ def test_the_engine_of_a_run_may_be_behind_ssh(
     sshd.start()
     done = harness(matrix, "run", "--engine", sshd.host, PATH=sshd.path)
     assert done.status == 0, done.err
-    assert len(of_project(private_engine.url, matrix)[1]) == 2
+    assert results(matrix)["r"]["verdict"] == "pass"
 
 
 def test_a_matrix_runs_behind_tcp_alone(project: Write, engine: Engine, private_engine: PrivateEngine) -> None:
     relay = Relay(private_engine.url)
     text = f"images: [{PLAIN}]\ndevices: [{devices(far=relay.host)}]\nrepros: [r]\n"
     matrix = project(matrix=text, repros={"r": repro_text("true", trials="3")})
-    with_base(project, engine, private_engine, matrix)
     relay.start()
     try:
         done = harness(matrix, "run", ENGINE="unix:///nonexistent")  # the engine of this run has no cell
@@ -155,7 +165,6 @@ def test_tcp_with_tls_takes_docker_s_own_variables(
     relay = Relay(private_engine.url, tls=certificates(tmp_path / "tls"))
     text = f"images: [{PLAIN}]\ndevices: [{devices(far=relay.host)}]\nrepros: [r]\n"
     matrix = project(matrix=text, repros={"r": repro_text("true")})
-    with_base(project, engine, private_engine, matrix)
     relay.start()
     try:
         assert harness(matrix, "run").status == 3  # without a certificate nobody is let in
@@ -172,7 +181,6 @@ def test_a_gpu_that_a_host_does_not_have_costs_its_own_cells(
     card = f"{{kind: gpu, name: card, host: '{relay.host}'}}"
     text = f"images: [{PLAIN}]\ndevices: [{devices(far=relay.host)}, {card}]\nrepros: [r]\n"
     matrix = project(matrix=text, repros={"r": repro_text("true")})
-    with_base(project, engine, private_engine, matrix)
     relay.start()
     try:
         done = harness(matrix, "run")
@@ -208,7 +216,6 @@ def test_an_unknown_host_key_is_told_with_its_mend(
     project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd
 ) -> None:
     matrix = two(project, sshd.host, r=repro_text("true"))
-    with_base(project, engine, private_engine, matrix)
     sshd.start()
     sshd.known()
     started = time.monotonic()
@@ -224,10 +231,8 @@ def test_an_unknown_host_key_is_told_with_its_mend(
     assert set(verdicts(matrix).values()) == {"pass"}
 
 
-def middle(project: Write, engine: Engine, private: PrivateEngine, host: str) -> Path:
-    matrix = two(project, host, quick=repro_text("true"), slow=repro_text("sleep 20"))
-    with_base(project, engine, private, matrix)
-    return matrix
+def middle(project: Write, host: str) -> Path:
+    return two(project, host, quick=repro_text("true"), slow=repro_text("sleep 12"))
 
 
 def broken(matrix: Path, kill: Callable[[], None], path: str) -> Ended:
@@ -248,7 +253,7 @@ def broken(matrix: Path, kill: Callable[[], None], path: str) -> Ended:
 def test_a_host_that_goes_away_in_the_middle_costs_its_own_cells(
     project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd, what: str
 ) -> None:
-    matrix = middle(project, engine, private_engine, sshd.host)
+    matrix = middle(project, sshd.host)
     sshd.start()
     ways = {"engine": private_engine.kill, "sshd": sshd.kill, "silence": sshd.freeze}
     done = broken(matrix, ways[what], sshd.path)
@@ -275,7 +280,7 @@ def test_a_tcp_host_that_goes_away_costs_its_own_cells(
     project: Write, engine: Engine, private_engine: PrivateEngine
 ) -> None:
     relay = Relay(private_engine.url)
-    matrix = middle(project, engine, private_engine, relay.host)
+    matrix = middle(project, relay.host)
     relay.start()
     try:
         done = broken(matrix, relay.close, os.environ["PATH"])
@@ -295,7 +300,6 @@ def test_nothing_is_left_on_a_host_when_a_run_is_ended(
     project: Write, engine: Engine, private_engine: PrivateEngine, sshd: Sshd, number: signal.Signals
 ) -> None:
     matrix = two(project, sshd.host, quick=repro_text("true"), slow=repro_text("sleep 60"))
-    with_base(project, engine, private_engine, matrix)
     sshd.start()
     running = subprocess.Popen(
         [HARNESS, "run", "--matrix", matrix], stderr=subprocess.PIPE, text=True,

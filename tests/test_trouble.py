@@ -154,6 +154,12 @@ class PrivateEngine:
 
 @pytest.fixture
 def private_engine(engine: Engine) -> Iterator[PrivateEngine]:
+    with engine_of_its_own() as made:
+        yield made
+
+
+@contextlib.contextmanager
+def engine_of_its_own() -> Iterator[PrivateEngine]:
     if which("dockerd") is None or as_root("true") is None or which("docker") is None:
         pytest.skip("needs an installed dockerd, a docker command, and the right to run a second daemon as root")
     root = Path(tempfile.mkdtemp(prefix="engine-"))  # short: the path of a socket has at most 107 characters
