@@ -182,3 +182,12 @@ def test_a_reset_after_a_hang_taints_the_next_cell_which_is_queued_again(project
     ], ended.err  # fmt: skip
     assert told[1][2].startswith("tainted: renderD128 had 1 new umc errors, ")
     assert "after a hang of an earlier cell" in told[1][2]
+
+
+def test_a_render_node_that_vanished_is_said_before_anything_is_built(project: Write, one_gpu: Host) -> None:
+    path = project(repros={"r": repro_text("true", needs=NEEDS)}, matrix=matrix("[gpu]", "r"))
+    (one_gpu.dev / "dri/renderD128").unlink()
+    ended = harness(path, "run")
+    assert ended.status == 3
+    assert "renderD128 is not there: No such file or directory. Did the driver lose the GPU?" in ended.err
+    assert not records(path)
