@@ -50,6 +50,18 @@ def test_whole_stacks_do_what_their_page_says(tmp_path: Path) -> None:
     assert all(item["software"] == [] for item in found)
 
 
+def test_miopen_needs_its_folders_out_of_a_troublesome_home(tmp_path: Path) -> None:
+    found = run(copied("stacks", tmp_path / "stacks") / "homes.yaml")
+    verdicts = {(item["home"].partition(" ")[0], item["environment"]): item["verdict"] for item in found}
+    troublesome = {"squash", "no-locks", "read-only", "full", "stale"}
+    assert {home for (home, where), word in verdicts.items() if where == "default" and word == "fail"} == troublesome
+    assert {word for (home, where), word in verdicts.items() if where == "in-tmp" or home not in troublesome} == {
+        "pass"
+    }
+    named = {cache for item in found if item["verdict"] == "fail" for cache in item["home_writes"]["caches"]}
+    assert {"MIOpen lock files", "MIOpen user database", "comgr cache"} <= named
+
+
 def test_the_self_test_passes_on_the_versions_of_ubuntu(tmp_path: Path) -> None:
     found = run(copied("softgpu/selftest", tmp_path / "selftest") / "ubuntu.yaml")
     assert {item["rocm"].split(".")[0] for item in found} <= {"7", "10"}

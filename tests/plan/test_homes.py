@@ -24,6 +24,7 @@ def test_the_examples_of_the_documentation_can_be_planned(project: Write, number
 
 def test_the_project_of_homes_can_be_planned() -> None:
     assert len(read(ROOT / "homes" / "matrix.yaml").cells) == 17
+    assert len(read(ROOT / "stacks" / "homes.yaml").cells) == 14
 
 
 @pytest.mark.parametrize(
