@@ -82,9 +82,7 @@ class Run:
         leftovers.remove_containers(self._project, self._engine)
         leftovers.remove_scratch(self._project)
         pending = self._looked_at(pending)
-        for standing in pending:
-            # What the engine cannot hand over is known before anything is built.
-            passage(standing.given, standing.given.gpus, self._facts)
+        pending = [standing for standing in pending if self._reaches(standing)]
         images = self._provide(pending)
         made = self._rooms(pending, images)
         possible = [s for s in pending if s.cell.home.name in made.grants]
@@ -102,6 +100,15 @@ class Run:
             self._schedule.stop(reason)
 
     # The host
+
+    def _reaches(self, standing: Standing) -> bool:
+        """Tell, before anything is built, whether the engine can hand a cell its GPUs; ``failures`` has the reason."""
+        try:
+            passage(standing.given, standing.given.gpus, self._facts)
+        except HarnessError as error:
+            self.failures[standing.cell.device.name] = error
+            return False
+        return True
 
     def _looked_at(self, pending: Sequence[Standing]) -> Sequence[Standing]:
         """Look at a host that is elsewhere, and return the cells with the devices that it really has."""

@@ -19,7 +19,6 @@ from harness.run.topology import Gpu
 
 _DEV = Path("/dev")
 _CDI_KIND = "amd.com/gpu"
-_FIRST_API_WITH_CDI = (1, 44)  # Docker Engine 25: https://docs.docker.com/engine/release-notes/25.0/
 _AMD_RUNTIME = "amd"
 
 
@@ -91,10 +90,10 @@ def _wanted(gpus: Sequence[Gpu]) -> dict[str, str]:
 
 
 def _described(gpus: Sequence[Gpu], facts: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the CDI names of ``gpus`` when the engine knows CDI and one of its descriptions has each render node."""
-    version = tuple(int(part) for part in str(facts.get("ApiVersion", "1.24")).split(".") if part.isdigit())
-    if version < _FIRST_API_WITH_CDI:
-        return None
+    """Return the CDI names of ``gpus`` when the engine knows CDI and one of its descriptions has each render node.
+
+    An engine before 25 says null of its folders: https://docs.docker.com/engine/release-notes/25.0/
+    """
     names: dict[str, str] = {}
     for folder in facts.get("CDISpecDirs") or ():
         for path in sorted(Path(folder).glob("*.json")):

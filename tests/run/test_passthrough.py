@@ -18,13 +18,13 @@ from harness.plan.devices import AutoDevice, Device, GpuDevice, NoDevice, Softwa
 from harness.plan.models import Wider
 from harness.run import devices, launch
 from harness.run.container import docker_run
-from harness.run.engine import creation
+from harness.run.engine import Engine, creation
 from harness.run.passthrough import passage
 from tests.plan.test_cells import matrix, repro
 from tests.run.trees import HOSTS, write_tree
 
-NEW: dict[str, Any] = {"ApiVersion": "1.47", "Runtimes": {"runc": {}}}
-OLD: dict[str, Any] = {"ApiVersion": "1.41", "CDISpecDirs": None, "Runtimes": {"runc": {}}}
+NEW: dict[str, Any] = {"Runtimes": {"runc": {}}}
+OLD: dict[str, Any] = {"CDISpecDirs": None, "Runtimes": {"runc": {}}}
 ROOT = os.geteuid() == 0
 
 
@@ -182,10 +182,19 @@ def test_a_broken_description_is_none(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_an_old_engine_is_not_asked_for_cdi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = host(tmp_path, monkeypatch, "rx7900")
-    facts = OLD | {"CDISpecDirs": [describe(root, {"0": "renderD128"})]}
-    assert asked(gpu(), facts) == nodes(root, 128)
+    assert asked(gpu(), OLD) == nodes(root, 128)
     with pytest.raises(ConfigError, match="Docker Engine 25"):
-        asked(gpu(through="cdi"), facts)
+        asked(gpu(through="cdi"), OLD)
+
+
+@pytest.mark.engine
+def test_what_this_engine_says_of_cdi_is_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine
+) -> None:
+    root, facts = host(tmp_path, monkeypatch, "rx7900"), engine.facts()
+    described = {**facts, "CDISpecDirs": [describe(root, {"0": "renderD128"})]}
+    assert asked(gpu(), facts) == nodes(root, 128)
+    assert asked(gpu(), described) == cdi(root, "0")
 
 
 def test_amds_runtime_is_used_on_request_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
