@@ -171,7 +171,7 @@ MOUNTS = """\
 
 @pytest.mark.parametrize(
     ("path", "kind"),
-    [("/root", "ext4"), ("/home/me", "autofs"), ("/home/with blank/x", "fuse.sshfs"), ("/homely", "xfs")],
+    [("/var", "ext4"), ("/home/me", "autofs"), ("/home/with blank/x", "fuse.sshfs"), ("/homely", "xfs")],
 )
 def test_the_file_system_of_a_path_is_that_of_the_nearest_and_last_mount(tmp_path: Path, path: str, kind: str) -> None:
     table = tmp_path / "mountinfo"
