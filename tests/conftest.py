@@ -13,10 +13,15 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from harness.errors import HarnessError
 from harness.run import daemon
 from harness.run.engine import Engine, ask
+
+# How fast a host is decides nothing here; what takes too long is ended by the test's own timeout.
+settings.register_profile("any-host", deadline=None)
+settings.load_profile("any-host")
 
 ROOT = Path(__file__).resolve().parents[1]
 HARNESS = Path(sys.executable).parent / "harness"
