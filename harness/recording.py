@@ -74,7 +74,7 @@ class Recording:
             image_id=standing.built.image_id if standing.built else "",
             rocm=standing.rocm,
             device=standing.device.label,
-            home=label(cell.home),
+            home=label(cell.home, cell.device.host),
             environment=cell.environment.name,
             trial=trial.number,
             outcome=judgement.outcome,

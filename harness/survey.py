@@ -70,7 +70,7 @@ class Standing:
         """Sum up the cell."""
         cell = self.cell
         place = query.Place(
-            image=cell.image.name, device=self.device.label, home=homes.label(cell.home),
+            image=cell.image.name, device=self.device.label, home=homes.label(cell.home, cell.device.host),
             environment=cell.environment.name,
         )  # fmt: skip
         summary = query.result(
@@ -122,7 +122,7 @@ class Survey:
         place = {**given.identity, "host": host} if host else given.identity
         identity = (
             Identity(
-                image_id=built.image_id, device=place, home=homes.identity(cell.home), limits=matrix.limits,
+                image_id=built.image_id, device=place, home=homes.identity(cell.home, host), limits=matrix.limits,
                 container=matrix.container,
             )
             if built

@@ -86,17 +86,21 @@ def _tmpfs_owner(user: str | None) -> str:
     return f",uid={numbers[0]},gid={numbers[1]},mode=0700" if numbers else ""
 
 
-def label(home: AnyHome) -> str:
-    """Return the home as tables show it; of a bound folder, with the type of its file system on this host."""
-    kind = file_system(home.path) if isinstance(home, BindHome) else None
+def label(home: AnyHome, host: str | None = None) -> str:
+    """Return the home as tables show it; of a bound folder of this host, with the type of its file system."""
+    kind = _kind(home, host)
     return home.labelled(*([kind] if kind else []))
 
 
-def identity(home: AnyHome) -> dict[str, Any]:
-    """Return what of a home decides results beside what the matrix says of it."""
+def identity(home: AnyHome, host: str | None = None) -> dict[str, Any]:
+    """Return what of a home decides results beside what the matrix says of it; the mounts of a ``host`` are not seen."""
     if isinstance(home, BindHome):
-        return {"file_system": file_system(home.path)}
+        return {"file_system": _kind(home, host)}
     return {"program": nfslike.source_hash()} if isinstance(home, RestrictedHome) else {}
+
+
+def _kind(home: AnyHome, host: str | None) -> str | None:
+    return file_system(home.path) if isinstance(home, BindHome) and host is None else None
 
 
 def trouble_name(home: AnyHome) -> str:

@@ -217,3 +217,10 @@ def test_the_log_of_a_home_has_a_name_that_no_repro_knows() -> None:
     bound = launch.recorded(spec({"kind": "bind", "path": "/h"}), first=1, last=1, nonce="abc", **bounds)  # type: ignore[arg-type]
     assert "WATCH= THERE_BEFORE=yes\n" in bound.command[1]
     assert isinstance(home({"kind": "restricted", "squash": True}), RestrictedHome)
+
+
+def test_the_file_system_of_another_hosts_folder_is_not_guessed(tmp_path: Path) -> None:
+    bound = home({"kind": "bind", "path": str(tmp_path)})
+    assert homes.label(bound) != "bind"
+    assert homes.label(bound, "ssh://me@node1") == "bind"
+    assert homes.identity(bound) != homes.identity(bound, "ssh://me@node1")
