@@ -93,7 +93,7 @@ def label(home: AnyHome, host: str | None = None) -> str:
 
 
 def identity(home: AnyHome, host: str | None = None) -> dict[str, Any]:
-    """Return what of a home decides results beside what the matrix says of it; the mounts of a ``host`` are not seen."""
+    """Return what of a home decides results beside what the matrix says of it; a ``host``'s mounts are not seen."""
     if isinstance(home, BindHome):
         return {"file_system": _kind(home, host)}
     return {"program": nfslike.source_hash()} if isinstance(home, RestrictedHome) else {}
