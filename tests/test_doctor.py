@@ -176,10 +176,16 @@ def test_a_planted_fault_is_named_with_its_mend(gpu_host: Machine, plant: Plant)
     assert (state, what) in found, found
     assert detail in found[state, what][0]
     assert mend in found[state, what][1]
-    told = harness(gpu_host.matrix, "doctor", "--engine", NOWHERE, HARNESS_SYSFS=str(gpu_host.sysfs),
-                   HARNESS_DEV=str(gpu_host.dev), **gpu_host.variables)  # type: ignore[arg-type]  # fmt: skip
+
+
+def test_findings_are_lines_with_their_mend_below(gpu_host: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed_kfd(gpu_host)
+    monkeypatch.setenv("HARNESS_SYSFS", str(gpu_host.sysfs))
+    monkeypatch.setenv("HARNESS_DEV", str(gpu_host.dev))
+    told = harness(gpu_host.matrix, "doctor", "--engine", NOWHERE)
     assert told.status == 3
-    assert f"{state:<7} {what} " in told.out
+    (at,) = (number for number, line in enumerate(told.out.splitlines()) if line.startswith("error   GPU nodes "))
+    assert told.out.splitlines()[at + 1].strip().startswith("-> sudo chgrp render")
 
 
 def test_a_silent_engine_is_an_error_with_its_mend(machine: Machine) -> None:
