@@ -34,11 +34,15 @@ class Patience:
 
 
 class Fence:
-    """Watch the GPUs of one host; safe to use from several threads."""
+    """Watch the GPUs of one host, until the run is ``stopped``; safe to use from several threads."""
 
-    def __init__(self, read: Callable[[Gpu], Health] = health.read, patience: Patience | None = None) -> None:
+    def __init__(
+        self, read: Callable[[Gpu], Health] = health.read, patience: Patience | None = None,
+        stopped: threading.Event | None = None,
+    ) -> None:  # fmt: skip
         self._read = read
         self._patience = patience or Patience()
+        self._stopped = stopped or threading.Event()
         self._guard = threading.Lock()
         self._seen: dict[str, Health] = {}  # by render node: as it was when last looked at
         self._idle: dict[str, int] = {}  # memory in use before our first cell
@@ -77,9 +81,8 @@ class Fence:
         deadline = time.monotonic() + self._patience.recovery
         well_since = time.monotonic()
         while time.monotonic() - well_since < self._patience.settle:
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or self._stopped.wait(_POLL):
                 return False
-            time.sleep(_POLL)
             moved, now = self._moved(gpu), self._look(gpu)
             if moved:
                 self._hung.pop(gpu.pci, None)

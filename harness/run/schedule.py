@@ -96,7 +96,7 @@ class Schedule:
         # Cells that wait for a GPU must not keep those that need none from running.
         self._gpu_workers = ThreadPoolExecutor(max(gpus, 1), thread_name_prefix="gpu-cell")
         self._leases = Leases(host or "", stopped=self._stopped, waiting=waiting)
-        self._fence = fence or Fence(health.unknown if host else health.read)
+        self._fence = fence or Fence(health.unknown if host else health.read, stopped=self._stopped)
         # Removing a container takes as long as starting one; it need not hold up the next cell.
         self._cleaners = ThreadPoolExecutor(2, thread_name_prefix="clean")
 
@@ -160,7 +160,10 @@ class Schedule:
     def _run_trials(self, job: Job, held: tuple[Gpu, ...]) -> Job | None:
         number, retries = job.first, job.retries
         while number <= job.last and not self._stopped.is_set():
-            if unfit := self._fence.unfit(held):
+            unfit = self._fence.unfit(held)
+            if self._stopped.is_set():
+                return None
+            if unfit:
                 self._report(job, Trial(number=number, limit=job.cell.timeout, vanished=True, trouble=unfit))
                 return _again(job, number, retries)
             ran = 0

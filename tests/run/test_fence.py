@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -110,3 +111,14 @@ def test_health_is_read_from_sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "dri").mkdir()
     (tmp_path / "dri/renderD129").symlink_to("/dev/null")
     assert health.read(GPUS[1]) == Health()
+
+
+def test_a_run_that_is_stopped_waits_for_no_gpu(card: Card) -> None:
+    stopped = threading.Event()
+    made = Fence(card.read, Patience(settle=30, recovery=60), stopped)
+    made.unfit(GPUS[:1])
+    made.blame(GPUS[:1], HUNG)
+    threading.Timer(0.3, stopped.set).start()
+    started = time.monotonic()
+    assert made.unfit(GPUS[:1]) is not None
+    assert time.monotonic() - started < 5
