@@ -120,7 +120,7 @@ def test_a_matrix_runs_here_and_behind_ssh(
     containers, images = of_project(private_engine.url, matrix)
     assert (containers, len(images)) == ([], 3)  # the image and its two repros were built there
     examined = harness(matrix, "doctor", PATH=sshd.path).out
-    assert f"ok       {sshd.host}" in examined
+    assert f"ok      {sshd.host}" in examined
     listed = json.loads(harness(matrix, "images", "--json", PATH=sshd.path).out)
     assert list(listed) == ["here", "127.0.0.1"]
     cleaned = harness(matrix, "clean", "--images", PATH=sshd.path)

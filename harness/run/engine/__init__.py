@@ -84,8 +84,8 @@ class Engine:
         if patience is None:
             yield self._api
             return
-        with contextlib.closing(docker.APIClient(base_url=self.endpoint.url, timeout=math.ceil(patience))) as hasty:
-            yield hasty
+        with contextlib.closing(connect(self.endpoint.url, timeout=math.ceil(patience), connections=1)) as hasty:
+            yield hasty.api
 
     def answers(self) -> bool:
         """Tell whether the engine is still there."""
