@@ -165,6 +165,8 @@ def run(matrix: Path, override: str | None, *, containing: str, fresh: bool, fai
     project = read(matrix)
     here = survey(project)
 
+    _require_devices(_chosen(here, containing))
+
     def wait() -> None:
         _say("waiting for another run of this project to end")
 
@@ -182,6 +184,13 @@ def run(matrix: Path, override: str | None, *, containing: str, fresh: bool, fai
     return status, _written(here, results, "terminal", only_differing=False)
 
 
+def _require_devices(chosen: Sequence[Standing]) -> None:
+    """Refuse a run for which this host lacks a device; what another host has is only known once that was looked at."""
+    for standing in chosen:
+        if standing.missing and standing.given.absent and standing.cell.device.host is None:
+            raise ConfigError(standing.given.absent)
+
+
 def _chosen(here: Survey, containing: str, *, fresh: bool = False) -> list[Standing]:
     chosen = [replace(standing, fresh=fresh) for standing in here.standings() if containing in standing.name]
     if not chosen:
@@ -194,10 +203,6 @@ def _complete(here: Survey, override: str | None, chosen: Sequence[Standing]) ->
     from harness.fleet import complete
 
     pending = [standing for standing in chosen if standing.missing]
-    for standing in pending:
-        # What another host has is only known once that was looked at.
-        if standing.given.absent and standing.cell.device.host is None:
-            raise ConfigError(standing.given.absent)
     if not pending:
         return []
     with _progress() as progress:

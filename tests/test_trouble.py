@@ -35,8 +35,17 @@ WRONG = {
     "no repros": (f"images: [{PLAIN}]\nrepros: []\n", 2, "must not be empty"),
     "bomb": (BOMB, 2, "aliases expand"),
     "not yaml": ("images: {\n", 2, "not valid YAML"),
-    "a gpu where there is none": (f"images: [{PLAIN}]\ndevices: [gpu]\n", 2, "no AMD GPU"),
 }  # fmt: skip
+
+
+def test_a_gpu_where_there_is_none_stops_a_run_and_leaves_nothing(project: Write) -> None:
+    text = f"images: [{PLAIN}]\ndevices: [gpu]\nrepros: [r]\n"
+    matrix = project(repros={"r": repro_text("true", needs="[hardware]")}, matrix=text)
+    done = harness(matrix, "run", "--engine", "unix:///nonexistent.sock")
+    assert (done.status, done.out) == (2, "")
+    assert "this host has no AMD GPU" in done.err
+    assert not (matrix.parent / ".harness").exists()
+    assert harness(matrix, "plan").status == 0
 
 
 @pytest.mark.parametrize("name", WRONG)
