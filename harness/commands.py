@@ -164,15 +164,17 @@ def run(matrix: Path, override: str | None, *, containing: str, fresh: bool, fai
 
     project = read(matrix)
     here = survey(project)
-
-    _require_devices(_chosen(here, containing))
+    chosen = _chosen(here, containing, fresh=fresh)
+    _require_devices(chosen)
 
     def wait() -> None:
         _say("waiting for another run of this project to end")
 
     with _terminable(), leftovers.alone(project, wait=wait) as waited:
-        here = survey(project) if waited else here
-        errors = _complete(here, override, _chosen(here, containing, fresh=fresh))
+        if waited:
+            here = survey(project)
+            chosen = _chosen(here, containing, fresh=fresh)
+        errors = _complete(here, override, chosen)
     here = survey(project)
     left = sum(standing.missing > 0 for standing in _chosen(here, containing, fresh=False))
     if left and not errors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -19,8 +20,8 @@ def grants(device: AutoDevice | GpuDevice, topology: Topology) -> tuple[DeviceGr
     """
     if isinstance(device, AutoDevice):
         # One column for every kind of GPU: a desktop has the one in its processor as well.
-        return tuple(_any(kind, topology, unit=_kind(kind[0]) if len(kinds) > 1 else "")
-                     for kinds in [_kinds(topology.gpus)] for kind in kinds)  # fmt: skip
+        kinds = _kinds(topology.gpus)
+        return tuple(_any(kind, topology, unit=_kind(kind[0]) if len(kinds) > 1 else "") for kind in kinds)
     found = [gpu for gpu in topology.gpus if _matches(gpu, device.selectors)]
     if not found:
         return (absent(device, f"{_asked(device)}; {_there(topology)}"),)
@@ -58,7 +59,7 @@ def _asked(device: AutoDevice | GpuDevice) -> str:
 
 def _there(topology: Topology) -> str:
     listed = "; ".join(f"{gpu.index}: {gpu.gfx} {gpu.model} {gpu.render} {gpu.uuid}".strip() for gpu in topology.gpus)
-    return f"no such GPU is here. There are: {listed}" if listed else "this host has no AMD GPU"
+    return f"no such GPU is here. There are: {listed}"
 
 
 def _identity(gpu: Gpu) -> tuple[str, str, int, str]:
@@ -93,7 +94,7 @@ def _any(gpus: Sequence[Gpu], topology: Topology, unit: str = "") -> DeviceGrant
 
 
 def _all(gpus: Sequence[Gpu], topology: Topology) -> DeviceGrant:
-    counts = {kind[0].gfx: len(kind) for kind in _kinds(gpus)}
+    counts = Counter(gpu.gfx for gpu in gpus)
     label = ", ".join(f"{gfx} x{count}" if count > 1 else gfx for gfx, count in counts.items())
     return _grant(gpus, topology, label=label, which="all")
 

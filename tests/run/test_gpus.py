@@ -53,6 +53,10 @@ def test_all_is_one_column_that_holds_everything(tmp_path: Path) -> None:
     assert (one.label, one.together, len(one.gpus)) == ("gfx90a x8", True, 8)
     (mixed,) = grants(gpu(pick="all"), host(tmp_path / "two", TWO_KINDS))
     assert mixed.label == "gfx906, gfx1100"
+    # Two models of one chip are both counted.
+    models = (CPU, MI210 | {"drm_render_minor": 128}, MI210 | {"drm_render_minor": 129, "device_id": 0x740C})
+    (alike,) = grants(gpu(pick="all"), host(tmp_path / "three", models))
+    assert alike.label == "gfx90a x2"
 
 
 def test_gpus_of_two_kinds_do_not_stand_in_for_each_other(tmp_path: Path) -> None:
